@@ -1,0 +1,25 @@
+/** The log: JSON lines by pino. Ids, sizes, durations and codes go in; audio, text, passwords and tokens never do. */
+import { type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Paths that are cut out should someone log a whole request or settings object by mistake. */
+const REDACTED = [
+  'req.headers.authorization',
+  'req.headers.cookie',
+  '*.authorization',
+  '*.password',
+  '*.pwd',
+  '*.token',
+  '*.secret',
+];
+
+/** A JSON log on standard error: standard output belongs to the commands' own answers. */
+export const createLog = (name: string, level: LogLevel = 'info'): Log =>
+  pino({ name, level, redact: { paths: REDACTED, censor: '[redacted]' } }, pino.destination({ dest: 2, sync: true }));
+
+/** A log that says nothing, for tests. */
+export const createSilentLog = (): Log => pino({ level: 'silent' });

@@ -1,0 +1,319 @@
+/**
+ * Settings as data: declared once, read once from file, environment and flags, checked, frozen, printable without
+ * secrets. This is the only file that reads the environment.
+ */
+import { readFileSync } from 'node:fs';
+import { parse as parseYaml } from 'yaml';
+
+/** One setting. `parse` takes what file, environment or flag gave and throws a sentence when it cannot be used. */
+export type Setting<T> = {
+  readonly kind: string;
+  readonly fallback: T;
+  readonly describe: string;
+  readonly secret: boolean;
+  /** Fixed environment names that tools outside rely on; tried before the regular name. */
+  readonly env: readonly string[];
+  /** True when the key stands at the top of the file instead of under the service's section. */
+  readonly shared: boolean;
+  parse(raw: unknown): T;
+};
+
+export type Declaration = Readonly<Record<string, Setting<unknown>>>;
+export type Values<D extends Declaration> = { readonly [K in keyof D]: D[K] extends Setting<infer T> ? T : never };
+export type Source = 'default' | 'file' | 'env' | 'flag';
+export type Settings<D extends Declaration> = {
+  readonly values: Values<D>;
+  readonly sources: { readonly [K in keyof D]: Source };
+};
+
+type Extra = { secret?: boolean; env?: readonly string[]; shared?: boolean };
+
+const setting = <T>(
+  kind: string,
+  fallback: T,
+  describe: string,
+  parse: (raw: unknown) => T,
+  extra: Extra = {},
+): Setting<T> => ({
+  kind,
+  fallback,
+  describe,
+  secret: extra.secret ?? false,
+  env: extra.env ?? [],
+  shared: extra.shared ?? false,
+  parse,
+});
+
+const asText = (raw: unknown): string => {
+  if (typeof raw === 'string') return raw;
+  if (typeof raw === 'number' || typeof raw === 'boolean') return String(raw);
+  throw new Error('must be text');
+};
+
+/** Any text. */
+export const text = (fallback: string, describe: string, extra?: Extra): Setting<string> =>
+  setting('text', fallback, describe, asText, extra);
+
+/** A whole number within bounds. */
+export const int = (
+  fallback: number,
+  describe: string,
+  bounds: { min?: number; max?: number } = {},
+  extra?: Extra,
+): Setting<number> =>
+  setting(
+    'int',
+    fallback,
+    describe,
+    (raw) => {
+      const value = parseNumber(raw, bounds);
+      if (!Number.isInteger(value)) throw new Error('must be a whole number');
+      return value;
+    },
+    extra,
+  );
+
+/** A number within bounds. */
+export const number = (
+  fallback: number,
+  describe: string,
+  bounds: { min?: number; max?: number } = {},
+  extra?: Extra,
+): Setting<number> => setting('number', fallback, describe, (raw) => parseNumber(raw, bounds), extra);
+
+const parseNumber = (raw: unknown, bounds: { min?: number; max?: number }): number => {
+  const value = typeof raw === 'number' ? raw : asText(raw).trim() === '' ? Number.NaN : Number(raw);
+  if (!Number.isFinite(value)) throw new Error('must be a number');
+  if (bounds.min !== undefined && value < bounds.min) throw new Error(`must be at least ${bounds.min}`);
+  if (bounds.max !== undefined && value > bounds.max) throw new Error(`must be at most ${bounds.max}`);
+  return value;
+};
+
+/** A switch: 1 true yes on / 0 false no off, in any case. */
+export const flag = (fallback: boolean, describe: string, extra?: Extra): Setting<boolean> =>
+  setting(
+    'switch',
+    fallback,
+    describe,
+    (raw) => {
+      const value = asText(raw).trim().toLowerCase();
+      if (['1', 'true', 'yes', 'on'].includes(value)) return true;
+      if (['0', 'false', 'no', 'off'].includes(value)) return false;
+      throw new Error('must be true or false');
+    },
+    extra,
+  );
+
+/** One of the given words. */
+export const choice = <const W extends readonly string[]>(
+  words: W,
+  fallback: W[number],
+  describe: string,
+  extra?: Extra,
+): Setting<W[number]> =>
+  setting(
+    words.join(' | '),
+    fallback,
+    describe,
+    (raw) => {
+      const value = asText(raw).trim();
+      if (!words.includes(value)) throw new Error(`must be one of ${words.join(', ')}`);
+      return value;
+    },
+    extra,
+  );
+
+/** A list of words: a list in the file, commas elsewhere. */
+export const list = (fallback: readonly string[], describe: string, extra?: Extra): Setting<readonly string[]> =>
+  setting(
+    'list',
+    fallback,
+    describe,
+    (raw) => {
+      const items = Array.isArray(raw) ? raw.map(asText) : asText(raw).split(',');
+      return items.map((item) => item.trim()).filter((item) => item !== '');
+    },
+    extra,
+  );
+
+/** Words that stand for words: a mapping in the file, `a=b,c=d` elsewhere. */
+export const map = (
+  fallback: Readonly<Record<string, string>>,
+  describe: string,
+  extra?: Extra,
+): Setting<Readonly<Record<string, string>>> =>
+  setting(
+    'map',
+    fallback,
+    describe,
+    (raw) => {
+      if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) {
+        return Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, asText(value)]));
+      }
+      const pairs = asText(raw)
+        .split(',')
+        .map((pair) => pair.trim())
+        .filter((pair) => pair !== '');
+      return Object.fromEntries(
+        pairs.map((pair) => {
+          const at = pair.indexOf('=');
+          if (at < 1) throw new Error('must look like name=value,name=value');
+          return [pair.slice(0, at), pair.slice(at + 1)];
+        }),
+      );
+    },
+    extra,
+  );
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A duration such as `500ms`, `30s`, `15m`, `4h`, `30d`; a bare number is seconds. The value is milliseconds. */
+export const duration = (fallback: string, describe: string, extra?: Extra): Setting<number> =>
+  setting('duration', parseDuration(fallback), describe, parseDuration, extra);
+
+const parseDuration = (raw: unknown): number => {
+  const match = DURATION.exec(asText(raw).trim());
+  if (!match) throw new Error('must be a duration such as 30s, 15m or 4h');
+  return Number(match[1]) * UNIT_MS[match[2] ?? 's']!;
+};
+
+const SIZE = /^(\d+(?:\.\d+)?)\s*(b|kib|mib|gib|kb|mb|gb)?$/i;
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  b: 1,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+};
+
+/** A size such as `100 MiB`; a bare number is bytes. The value is bytes. */
+export const bytes = (fallback: string, describe: string, extra?: Extra): Setting<number> =>
+  setting('size', parseBytes(fallback), describe, parseBytes, extra);
+
+const parseBytes = (raw: unknown): number => {
+  const match = SIZE.exec(asText(raw).trim());
+  if (!match) throw new Error('must be a size such as 512 MiB');
+  return Math.round(Number(match[1]) * UNIT_BYTES[(match[2] ?? 'b').toLowerCase()]!);
+};
+
+/** Where settings come from. `section` names the service's part of the file and of the environment names. */
+export type Sources = {
+  section: string;
+  env: Readonly<Record<string, string | undefined>>;
+  file?: Readonly<Record<string, unknown>> | undefined;
+  flags?: Readonly<Record<string, string>> | undefined;
+};
+
+/** `PARLEY_<SECTION>_<KEY>`; a shared key has no section. */
+export const envNameOf = (section: string, key: string, shared: boolean): string =>
+  `PARLEY_${shared ? '' : `${section}_`}${key}`.toUpperCase().replaceAll(/[.-]/g, '_');
+
+/**
+ * Reads every declared setting: flags, then environment, then file, then default. Throws one Error that lists every
+ * setting that could not be used, each with the place it came from.
+ */
+export const readSettings = <D extends Declaration>(declaration: D, from: Sources): Settings<D> => {
+  const values: Record<string, unknown> = {};
+  const sources: Record<string, Source> = {};
+  const faults: string[] = [];
+  for (const [key, declared] of Object.entries(declaration)) {
+    const found = findRaw(key, declared, from);
+    sources[key] = found.source;
+    if (found.source === 'default') {
+      values[key] = declared.fallback;
+      continue;
+    }
+    try {
+      values[key] = declared.parse(found.raw);
+    } catch (thrown) {
+      faults.push(`${found.where}: ${key} ${thrown instanceof Error ? thrown.message : 'cannot be used'}`);
+    }
+  }
+  if (faults.length > 0) throw new Error(`Settings that cannot be used:\n  ${faults.join('\n  ')}`);
+  return Object.freeze({ values: Object.freeze(values), sources: Object.freeze(sources) }) as Settings<D>;
+};
+
+type Found = { source: Source; raw?: unknown; where: string };
+
+const findRaw = (key: string, declared: Setting<unknown>, from: Sources): Found => {
+  const flagged = from.flags?.[key];
+  if (flagged !== undefined) return { source: 'flag', raw: flagged, where: `flag --${key}` };
+  for (const name of [...declared.env, envNameOf(from.section, key, declared.shared)]) {
+    const raw = from.env[name];
+    // An empty variable is how compose files say "not set".
+    if (raw !== undefined && raw !== '') return { source: 'env', raw, where: `environment ${name}` };
+  }
+  const raw = readPath(from.file ?? {}, declared.shared ? key : `${from.section}.${key}`);
+  return raw === undefined || raw === null
+    ? { source: 'default', where: 'default' }
+    : { source: 'file', raw, where: 'file' };
+};
+
+const readPath = (tree: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (node, part) =>
+        typeof node === 'object' && node !== null && Object.hasOwn(node, part)
+          ? (node as Record<string, unknown>)[part]
+          : undefined,
+      tree,
+    );
+
+/** Reads and parses `parley.yaml`; an absent file is an empty one, a broken one an Error that names it. */
+export const readSettingsFile = (path: string): Record<string, unknown> => {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new Error(`Cannot read ${path}: ${(thrown as Error).message}`, { cause: thrown });
+  }
+  const tree: unknown = parseYaml(content);
+  if (tree === null || tree === undefined) return {};
+  if (typeof tree !== 'object' || Array.isArray(tree)) throw new Error(`${path} must hold settings by name.`);
+  return tree as Record<string, unknown>;
+};
+
+/** The environment of this process, for the composition's outermost layer only. */
+export const processEnvironment = (): Readonly<Record<string, string | undefined>> => process.env;
+
+const REDACTED = '[redacted]';
+
+/** A URL with the password of its user part struck out; text that is no URL comes back as it is. */
+const redactUrl = (value: string): string => {
+  if (!URL.canParse(value)) return value;
+  const url = new URL(value);
+  if (url.password !== '') url.password = 'redacted';
+  return url.href;
+};
+
+/**
+ * The effective settings as a nested tree, secrets replaced by `[redacted]`, with `_sources` telling where each came
+ * from. Every text that is a URL loses its password.
+ */
+export const printSettings = <D extends Declaration>(
+  declaration: D,
+  settings: Settings<D>,
+): Record<string, unknown> => {
+  const tree: Record<string, unknown> = {};
+  for (const [key, declared] of Object.entries(declaration)) {
+    const value = settings.values[key];
+    const shown = declared.secret && value !== '' ? REDACTED : typeof value === 'string' ? redactUrl(value) : value;
+    placeAt(tree, key.split('.'), shown);
+  }
+  return { ...tree, _sources: { ...settings.sources } };
+};
+
+const placeAt = (tree: Record<string, unknown>, path: readonly string[], value: unknown): void => {
+  const [head, ...rest] = path as [string, ...string[]];
+  if (rest.length === 0) {
+    tree[head] = value;
+    return;
+  }
+  tree[head] ??= {};
+  placeAt(tree[head] as Record<string, unknown>, rest, value);
+};

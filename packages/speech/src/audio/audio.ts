@@ -1,0 +1,71 @@
+/** What the audio stage gives and takes; the words shared by the main side (media.ts) and the child (media-process.ts). */
+import type { ChannelMode } from '../core/types.ts';
+
+export type MediaOptions = {
+  readonly channelMode: ChannelMode;
+  /** With `split`: more channels than this are refused as invalid_request (param channel_mode). */
+  readonly maxSplitChannels: number;
+  /** The rate the recogniser wants, Hz. */
+  readonly sampleRate: number;
+  readonly cut: { readonly maxSec: number; readonly pauseSec: number; readonly padSec: number };
+  readonly voiceActivity: {
+    readonly enabled: boolean;
+    /** 0..1 */
+    readonly threshold: number;
+    readonly minSilenceMs: number;
+    readonly minSpeechMs: number;
+    /** Path of a Silero model; WebRTC's detector is used without one. */
+    readonly sileroPath: string | undefined;
+  };
+  readonly maxDurationSec: number;
+  /** Set when the bytes are headerless s16le mono at this rate. */
+  readonly rawPcmRate: number | undefined;
+  readonly ffmpegPath: string;
+  readonly ffmpegTimeoutMs: number;
+};
+
+/** One stretch of speech, cut for the recogniser. Segments of one channel come in order of time. */
+export type AudioSegment = {
+  readonly index: number;
+  readonly channel: number;
+  /** Seconds from the start of the recording to the first sample. */
+  readonly start: number;
+  readonly samples: Int16Array;
+  readonly sampleRate: number;
+  readonly bandHz: number;
+  readonly speechProbability?: number;
+};
+
+export type AudioSummary = {
+  /** Sniffed container or codec: wav, mp3, flac, ogg, opus, m4a, webm, amr, … */
+  readonly format: string;
+  readonly sourceRate: number;
+  readonly sourceChannels: number;
+  /** Channels that segments were cut from: 1 unless split. */
+  readonly channels: number;
+  readonly durationSec: number;
+  /** Seconds the detector called speech, over all channels divided by their number. */
+  readonly speechSec: number;
+  readonly silence: readonly { readonly start: number; readonly end: number }[];
+  readonly decodeMs: number;
+  readonly voiceActivityMs: number;
+  /** True when the file broke off before its own end and what came before was used. */
+  readonly truncated: boolean;
+};
+
+/**
+ * One recording on its way through a media process. Iterate `segments` to the end, then await `summary`. Segments come
+ * no faster than they are taken: at most a few seconds of audio wait. Both reject with a Problem (invalid_audio,
+ * unsupported_media_type, duration_exceeded, invalid_request, inference_failed) or the signal's reason.
+ */
+export type MediaStream = {
+  readonly segments: AsyncIterable<AudioSegment>;
+  readonly summary: Promise<AudioSummary>;
+  /** Seconds decoded so far. */
+  decodedSec(): number;
+};
+
+/** A small pool of media processes. A process that dies is replaced; a recording is tried once more from its start only when none of its segments was taken. */
+export type Media = AsyncDisposable & {
+  open(path: string, options: MediaOptions, signal: AbortSignal): MediaStream;
+};
