@@ -1,0 +1,185 @@
+/**
+ * Store: the one narrow door through which everything that must outlive a restart goes. Written for whoever writes a
+ * driver (sqlite.ts, postgres.ts) and for whoever calls it.
+ *
+ * Terms. A *row* is a JSON document under (domain, kind, id) with a version that counts its writes from 1. A *unique
+ * key* belongs to one row: no two rows of one domain and kind hold the same (name, value). A *journal entry* tells
+ * people what changed; a *feed entry* tells other processes which row changed. A *commit* is a list of changes: all
+ * of them or none, durable when the promise resolves. A *work item* waits in a named queue until someone claims it
+ * for the length of a lease.
+ *
+ * Order. Within one domain, `seq` grows in the order in which commits become visible; a reader that has seen seq n
+ * has missed nothing below n.
+ */
+
+export type JsonObject = { [key: string]: unknown };
+
+export type Row<T extends object = JsonObject> = {
+  readonly domain: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly version: number;
+  readonly data: T;
+};
+
+/** Text as SQLite and PostgreSQL see it; arrays, objects and absent values never compare. */
+export type Scalar = string | number | boolean;
+
+/** `path` is a dotted path into the document, each part `[A-Za-z_][A-Za-z0-9_-]*`; values are always bound. */
+export type Condition =
+  | { readonly path: string; readonly op: '=' | '<' | '<=' | '>' | '>='; readonly value: Scalar }
+  | { readonly path: string; readonly op: 'in'; readonly values: readonly Scalar[] };
+
+export type Query = {
+  readonly where?: readonly Condition[];
+  /** Text by code point, numbers by value, absent values last when ascending; `id` always breaks ties. */
+  readonly order?: readonly { readonly path: string; readonly direction: 'asc' | 'desc' }[];
+  /** Direction of the closing order by id. */
+  readonly idDirection?: 'asc' | 'desc';
+  /** Keyset paging over ids in `idDirection`; only without `order`. */
+  readonly afterId?: string;
+  readonly offset?: number;
+  readonly limit?: number;
+};
+
+export type JournalEntry = {
+  readonly cmdtype: 'create' | 'update' | 'delete';
+  /** RFC 3339 UTC with six fractional digits. */
+  readonly dtutc: string;
+  readonly modifierid: string;
+  readonly modifiername: string;
+  readonly objtype: string;
+  readonly objid: string | null;
+  readonly objkey: string | null;
+  /** Comma-separated changed fields in flat form; only for update. */
+  readonly fields: string | null;
+  readonly obj: JsonObject;
+  readonly addr: string | null;
+};
+
+export type HistoryQuery = {
+  readonly since?: string;
+  readonly until?: string;
+  readonly cmdtype?: JournalEntry['cmdtype'];
+  readonly objtype?: string;
+  readonly objid?: string;
+  readonly objkey?: string;
+  readonly offset?: number;
+  readonly limit?: number;
+};
+
+export type Change =
+  | {
+      readonly op: 'put';
+      readonly kind: string;
+      readonly id: string;
+      readonly data: object;
+      /** Replaces every unique key the row held before. */
+      readonly unique?: Readonly<Record<string, string>>;
+      /** The version the row must have now; 0 means it must not exist; absent means any. */
+      readonly expect?: number;
+      /** True keeps the change out of the feed (a last-seen stamp, say). */
+      readonly quiet?: boolean;
+    }
+  | {
+      readonly op: 'drop';
+      readonly kind: string;
+      readonly id: string;
+      readonly expect?: number;
+      readonly quiet?: boolean;
+    }
+  | { readonly op: 'journal'; readonly entry: JournalEntry }
+  | {
+      readonly op: 'enqueue';
+      readonly queue: string;
+      readonly id: string;
+      /** Greater is sooner. */
+      readonly priority: number;
+      /** Whose share it counts against: claims go round the shares that hold the fewest leases. */
+      readonly share: string;
+      /** Unix milliseconds before which it is not claimed. */
+      readonly readyAtMs: number;
+    }
+  | {
+      readonly op: 'dequeue';
+      readonly queue: string;
+      readonly id: string /** Fails with a Conflict when another owner holds the lease. */;
+      readonly owner?: string;
+    }
+  | {
+      readonly op: 'renew';
+      readonly queue: string;
+      readonly id: string;
+      readonly owner: string;
+      readonly untilMs: number;
+    };
+
+/** What a commit left behind: the domain's sequence number after it, and the new version of each put, by `kind/id`. */
+export type Committed = { readonly seq: number; readonly versions: ReadonlyMap<string, number> };
+
+/** A commit was refused and changed nothing. */
+export class Conflict extends Error {
+  override name = 'Conflict';
+  /** `version`: the row is not at the version expected. `unique`: a key is taken. `lease`: another owner holds it. */
+  readonly reason: 'version' | 'unique' | 'lease';
+  readonly kind: string;
+  readonly id: string;
+  /** Name of the unique key that is taken. */
+  readonly key: string | undefined;
+
+  constructor(reason: Conflict['reason'], kind: string, id: string, key?: string) {
+    super(`${reason} conflict on ${kind}/${id}${key === undefined ? '' : ` (${key})`}`);
+    this.reason = reason;
+    this.kind = kind;
+    this.id = id;
+    this.key = key;
+  }
+}
+
+/** The database cannot be reached or is full; nothing was changed as far as is known. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable';
+}
+
+export type FeedEntry = {
+  readonly seq: number;
+  readonly kind: string;
+  readonly id: string;
+  readonly op: 'put' | 'drop';
+};
+
+export type Claim = {
+  readonly id: string /** Counts claims of this item from 1. */;
+  readonly attempt: number;
+  readonly untilMs: number;
+};
+
+export type ClaimRequest = {
+  /** Who will hold the lease: one process. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly limit: number;
+  readonly nowMs: number;
+};
+
+export type Store = AsyncDisposable & {
+  readonly driver: 'sqlite' | 'postgres';
+  get<T extends object = JsonObject>(domain: string, kind: string, id: string): Promise<Row<T> | undefined>;
+  /** The id of the row that holds this unique key. */
+  find(domain: string, kind: string, key: string, value: string): Promise<string | undefined>;
+  query<T extends object = JsonObject>(domain: string, kind: string, query: Query): Promise<Row<T>[]>;
+  count(domain: string, kind: string, where?: readonly Condition[]): Promise<number>;
+  /** Journal entries, newest first. */
+  history(domain: string, query: HistoryQuery): Promise<(JournalEntry & { seq: number })[]>;
+  /** Commits that wait while a disk sync runs share the next one. Rejects with Conflict or StoreUnavailable. */
+  commit(domain: string, changes: readonly Change[]): Promise<Committed>;
+  /**
+   * Takes up to `limit` items whose lease is absent or over: greatest priority first, then the share with the fewest
+   * running leases, then the oldest. Safe against any number of processes.
+   */
+  claim(domain: string, queue: string, request: ClaimRequest): Promise<Claim[]>;
+  /** Feed entries after `fromSeq`, in order, for ever; ends when the signal aborts. */
+  watch(domain: string, fromSeq: number, signal: AbortSignal): AsyncIterable<FeedEntry>;
+  /** The domain's newest sequence number; 0 when nothing was ever written. */
+  lastSeq(domain: string): Promise<number>;
+};
