@@ -1,0 +1,103 @@
+/**
+ * What was asked and cannot be done: warnings gathered from the request and what the model says of itself. In strict
+ * mode the degrading ones become one refusal, here and nowhere else.
+ */
+import { problem } from '../core/codes.ts';
+import type { ModelInfo, TranscriptionRequest, Warning, WarningCode } from '../core/types.ts';
+import type { EngineFacts } from '../recognizer/recognizer.ts';
+
+/** Warnings that mean the answer is less than what was asked (docs/speech-api.md, warnings marked D). */
+const DEGRADING: ReadonlySet<WarningCode> = new Set([
+  'word_timestamps_unavailable',
+  'hotwords_unavailable',
+  'decoding_method_unavailable',
+  'punctuation_unavailable',
+  'itn_unavailable',
+  'diarization_unavailable',
+  'language_mismatch',
+] satisfies WarningCode[]);
+
+/** Region and case do not matter: `ru-RU` is `ru`. */
+export const sameLanguage = (one: string, other: string): boolean => baseLanguage(one) === baseLanguage(other);
+export const baseLanguage = (tag: string): string => tag.split(/[-_]/)[0]!.toLowerCase();
+
+type Stages = { readonly hotwordsEnabled: boolean };
+
+type Check = (
+  request: TranscriptionRequest,
+  model: ModelInfo,
+  facts: EngineFacts,
+  stages: Stages,
+) => Warning | undefined;
+
+const checks: readonly Check[] = [
+  (request, model) =>
+    request.wordTimestamps === true && !model.capabilities.word_timestamps
+      ? warn(
+          'word_timestamps_unavailable',
+          `${model.id} gives no word times; segment times are given.`,
+          'word_timestamps',
+        )
+      : undefined,
+  (request, model) =>
+    request.wordTimestamps === true && model.capabilities.word_timestamps && !model.capabilities.confidence
+      ? warn('word_confidence_unavailable', `${model.id} reports no token probabilities.`)
+      : undefined,
+  (request, model, _facts, stages) =>
+    request.hotwords.length > 0 && !(stages.hotwordsEnabled && model.capabilities.hotwords)
+      ? warn('hotwords_unavailable', `${model.id} cannot favour words; hotwords are left out.`, 'hotwords')
+      : undefined,
+  (request, model, facts) =>
+    request.decodingMethod !== undefined && !facts.decodingMethods.includes(request.decodingMethod)
+      ? warn('decoding_method_unavailable', `${model.id} decodes its own way.`, 'decoding_method')
+      : undefined,
+  (request, model) =>
+    request.punctuate === true && !model.capabilities.punctuation_builtin
+      ? warn('punctuation_unavailable', `${model.id} does not punctuate and no punctuation model fits.`, 'punctuate')
+      : undefined,
+  (request) =>
+    request.itn === true
+      ? warn('itn_unavailable', 'There are no rules that write numbers as digits for this language.', 'itn')
+      : undefined,
+  (request) =>
+    request.diarize
+      ? warn('diarization_unavailable', 'There is no model that tells speakers apart.', 'diarize')
+      : undefined,
+  (request, model) =>
+    request.language !== undefined && !listsLanguage(model, request.language)
+      ? warn('language_mismatch', `${model.id} does not list the language ${request.language}.`, 'language')
+      : undefined,
+];
+
+/** True when the model lists the language or is free of languages (`multi`). */
+export const listsLanguage = (model: Pick<ModelInfo, 'languages'>, language: string): boolean =>
+  model.languages.some((listed) => listed === 'multi' || sameLanguage(listed, language));
+
+export const warn = (code: WarningCode, message: string, param?: string): Warning => ({
+  code,
+  message,
+  ...(param === undefined ? {} : { param }),
+});
+
+/**
+ * The request's own warnings and those that follow from the model. Throws capability_unavailable (422) in strict mode
+ * when any of them degrades the answer.
+ */
+export const checkCapabilities = (
+  request: TranscriptionRequest,
+  model: ModelInfo,
+  facts: EngineFacts,
+  stages: Stages,
+): Warning[] => {
+  const found = checks.map((check) => check(request, model, facts, stages)).filter((warning) => warning !== undefined);
+  const all = [...request.warnings, ...found];
+  refuseWhenStrict(request, all);
+  return all;
+};
+
+/** Throws capability_unavailable (422) for the first degrading warning when the request is strict. */
+export const refuseWhenStrict = (request: TranscriptionRequest, warnings: readonly Warning[]): void => {
+  const first = request.strict ? warnings.find((warning) => DEGRADING.has(warning.code)) : undefined;
+  if (!first) return;
+  throw problem('capability_unavailable', first.message, { param: first.param, details: { warning: first.code } });
+};
