@@ -102,57 +102,69 @@ const followParser = (parser: Parser, method: string): Reading => {
   return reading;
 };
 
-const tap = (socket: HttpSocket, { method, token, replacement }: Words): void => {
-  const parser = socket.parser!;
-  const parse = socket.listeners('data')[0] as Parse;
-  const reading = followParser(parser, method);
-  /** The start of what may be the extra method, its rest not here yet. */
-  let held: Buffer = NOTHING;
-
-  /** The next byte is the first of a request. */
-  const between = () => !reading.inHead && parser.incoming?.complete !== false;
-
+/** The way from the tap to Node's own listener, and back onto the socket. */
+type Outlet = {
   /** Gives bytes to Node. Answers whether the connection takes more of them now. */
-  const give = (bytes: Buffer): boolean => {
-    if (bytes.length > 0) parse.call(socket, bytes);
-    if (socket.parser !== parser) socket.off('data', onData); // upgraded: no longer HTTP
-    return socket.parser === parser && !socket.isPaused() && !socket.destroyed;
-  };
-
+  give(bytes: Buffer): boolean;
   /** Puts back what the connection does not take now: to be read again when it resumes, or by its new owner. */
-  const putBack = (rest: Buffer): void => {
+  putBack(rest: Buffer): void;
+};
+
+const createOutlet = (socket: HttpSocket, parser: Parser, parse: Parse, onUpgraded: () => void): Outlet => ({
+  give: (bytes) => {
+    if (bytes.length > 0) parse.call(socket, bytes);
+    if (socket.parser !== parser) onUpgraded(); // no longer HTTP
+    return socket.parser === parser && !socket.isPaused() && !socket.destroyed;
+  },
+  putBack: (rest) => {
     if (socket.destroyed) return;
     if (socket.parser === parser) socket.unshift(rest);
     else socket.push(rest); // an 'upgrade' listener has put back the bytes before these
-  };
+  },
+});
 
-  const onData = (data: Buffer): void => {
+/** Gives a chunk to Node with the extra method replaced wherever a request begins with it. Answers what to hold back. */
+const feed = (chunk: Buffer, words: Words, parser: Parser, reading: Reading, outlet: Outlet): Buffer => {
+  const { token, replacement } = words;
+  /** The next byte is the first of a request. */
+  const between = () => !reading.inHead && parser.incoming?.complete !== false;
+  let given = 0;
+  // Node drops what follows a request whose offer to upgrade it declined, to the end of the chunk. So from that
+  // request's head on, the chunk is not cut.
+  if (reading.offered && between()) reading.offered = false;
+  for (let at = findToken(chunk, 0, token); at >= 0; at = findToken(chunk, at + 1, token)) {
+    if (!outlet.give(chunk.subarray(given, at))) {
+      outlet.putBack(chunk.subarray(at));
+      return NOTHING;
+    }
+    given = at;
+    if (reading.offered) break;
+    if (!between()) continue;
+    if (at + token.length > chunk.length) return Buffer.from(chunk.subarray(at));
+    reading.renamed = true;
+    outlet.give(replacement);
+    given = at + token.length;
+  }
+  outlet.give(chunk.subarray(given));
+  return NOTHING;
+};
+
+const tap = (socket: HttpSocket, words: Words): void => {
+  const parser = socket.parser!;
+  const parse = socket.listeners('data')[0] as Parse;
+  const reading = followParser(parser, words.method);
+  /** The start of what may be the extra method, its rest not here yet. */
+  let held: Buffer = NOTHING;
+  const onData = (data: Buffer) => {
     const chunk = held.length > 0 ? Buffer.concat([held, data]) : data;
     held = NOTHING;
-    let given = 0;
-    // Node drops what follows a request whose offer to upgrade it declined, to the end of the chunk. So from that
-    // request's head on, the chunk is not cut.
-    if (reading.offered && between()) reading.offered = false;
-    for (let at = findToken(chunk, 0, token); at >= 0; at = findToken(chunk, at + 1, token)) {
-      if (!give(chunk.subarray(given, at))) return putBack(chunk.subarray(at));
-      given = at;
-      if (reading.offered) break;
-      if (!between()) continue;
-      if (at + token.length > chunk.length) {
-        held = Buffer.from(chunk.subarray(at));
-        return;
-      }
-      reading.renamed = true;
-      give(replacement);
-      given = at + token.length;
-    }
-    give(chunk.subarray(given));
+    held = feed(chunk, words, parser, reading, outlet);
   };
-
+  const outlet = createOutlet(socket, parser, parse, () => socket.off('data', onData));
   socket.on('data', onData); // this also makes Node hand the bytes to JavaScript
   socket.off('data', parse);
   socket.prependListener('end', () => {
-    if (held.length > 0) give(held); // half a method, then the end: Node's answer to that
+    if (held.length > 0) outlet.give(held); // half a method, then the end: Node's answer to that
     held = NOTHING;
   });
 };
