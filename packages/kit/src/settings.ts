@@ -204,6 +204,7 @@ export type Sources = {
   section: string;
   env: Readonly<Record<string, string | undefined>>;
   file?: Readonly<Record<string, unknown>> | undefined;
+  /** By full key: `speech.asr.default_model`, or the bare key of a shared setting. */
   flags?: Readonly<Record<string, string>> | undefined;
 };
 
@@ -239,14 +240,15 @@ export const readSettings = <D extends Declaration>(declaration: D, from: Source
 type Found = { source: Source; raw?: unknown; where: string };
 
 const findRaw = (key: string, declared: Setting<unknown>, from: Sources): Found => {
-  const flagged = from.flags?.[key];
-  if (flagged !== undefined) return { source: 'flag', raw: flagged, where: `flag --${key}` };
+  const full = declared.shared ? key : `${from.section}.${key}`;
+  const flagged = from.flags?.[full];
+  if (flagged !== undefined) return { source: 'flag', raw: flagged, where: `flag --set ${full}` };
   for (const name of [...declared.env, envNameOf(from.section, key, declared.shared)]) {
     const raw = from.env[name];
     // An empty variable is how compose files say "not set".
     if (raw !== undefined && raw !== '') return { source: 'env', raw, where: `environment ${name}` };
   }
-  const raw = readPath(from.file ?? {}, declared.shared ? key : `${from.section}.${key}`);
+  const raw = readPath(from.file ?? {}, full);
   return raw === undefined || raw === null
     ? { source: 'default', where: 'default' }
     : { source: 'file', raw, where: 'file' };
