@@ -99,14 +99,21 @@ export type Change =
       readonly share: string;
       /** Unix milliseconds before which it is not claimed. */
       readonly readyAtMs: number;
+      /**
+       * An item that waits already takes the new priority, share and time, loses its lease and keeps its count of
+       * claims and its age. With an owner: fails with a Conflict unless this owner holds the lease.
+       */
+      readonly owner?: string;
     }
   | {
       readonly op: 'dequeue';
       readonly queue: string;
-      readonly id: string /** Fails with a Conflict when another owner holds the lease. */;
+      readonly id: string;
+      /** Fails with a Conflict unless this owner claimed the item last; without an owner, a missing item is no fault. */
       readonly owner?: string;
     }
   | {
+      /** Fails with a Conflict unless this owner claimed the item last. */
       readonly op: 'renew';
       readonly queue: string;
       readonly id: string;
@@ -114,7 +121,10 @@ export type Change =
       readonly untilMs: number;
     };
 
-/** What a commit left behind: the domain's sequence number after it, and the new version of each put, by `kind/id`. */
+/**
+ * What a commit left behind: the domain's sequence number after it, and the new version of each put, by `kind/id`.
+ * Every journal entry and every change that is not quiet takes one number; work items take none.
+ */
 export type Committed = { readonly seq: number; readonly versions: ReadonlyMap<string, number> };
 
 /** A commit was refused and changed nothing. */
@@ -136,9 +146,14 @@ export class Conflict extends Error {
   }
 }
 
-/** The database cannot be reached or is full; nothing was changed as far as is known. */
+/** The database cannot be reached, is full, or the store is closed; nothing was changed as far as is known. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
+}
+
+/** A watcher asked for feed entries that are no longer kept: it has to read everything again and watch from `lastSeq`. */
+export class FeedGone extends Error {
+  override name = 'FeedGone';
 }
 
 export type FeedEntry = {
@@ -149,7 +164,8 @@ export type FeedEntry = {
 };
 
 export type Claim = {
-  readonly id: string /** Counts claims of this item from 1. */;
+  readonly id: string;
+  /** Counts claims of this item from 1. */
   readonly attempt: number;
   readonly untilMs: number;
 };
@@ -178,8 +194,15 @@ export type Store = AsyncDisposable & {
    * running leases, then the oldest. Safe against any number of processes.
    */
   claim(domain: string, queue: string, request: ClaimRequest): Promise<Claim[]>;
-  /** Feed entries after `fromSeq`, in order, for ever; ends when the signal aborts. */
+  /**
+   * Feed entries after `fromSeq`, in order, for ever; ends when the signal aborts or the store is disposed. Lives
+   * through a lost database without a gap. Throws FeedGone when `fromSeq` lies before what is kept.
+   */
   watch(domain: string, fromSeq: number, signal: AbortSignal): AsyncIterable<FeedEntry>;
   /** The domain's newest sequence number; 0 when nothing was ever written. */
   lastSeq(domain: string): Promise<number>;
+  /** Drops up to `limit` of the oldest journal entries before the time `before` (as in `dtutc`); returns how many. */
+  pruneJournal(domain: string, before: string, limit: number): Promise<number>;
+  /** Makes conditions on this path of this kind quick, in all domains. Idempotent; may take long on many rows. */
+  ensureIndex(kind: string, path: string): Promise<void>;
 };

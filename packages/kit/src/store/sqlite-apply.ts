@@ -1,0 +1,227 @@
+/**
+ * The writing half of the SQLite driver, inside the writer thread: a batch of requests becomes one transaction, and
+ * each request a savepoint in it, so that one refusal harms no neighbour and all share one disk sync.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { type DropOp, type JournalText, type Op, type PutOp, uniqueKeysAfter, type WorkOp } from './ops.ts';
+import { createClaims } from './sqlite-claim.ts';
+import { type Claim, type ClaimRequest, Conflict } from './store.ts';
+
+export type WriteRequest =
+  | { readonly do: 'commit'; readonly domain: string; readonly ops: readonly Op[] }
+  | { readonly do: 'claim'; readonly domain: string; readonly queue: string; readonly request: ClaimRequest }
+  | { readonly do: 'prune'; readonly domain: string; readonly before: string; readonly limit: number }
+  | { readonly do: 'exec'; readonly sql: string };
+
+export type Outcome =
+  | { readonly is: 'committed'; readonly seq: number; readonly versions: readonly (readonly [string, number])[] }
+  | { readonly is: 'claimed'; readonly claims: readonly Claim[] }
+  | { readonly is: 'done'; readonly count: number }
+  | { readonly is: 'conflict'; readonly parts: ConstructorParameters<typeof Conflict> }
+  | { readonly is: 'unavailable'; readonly message: string }
+  | { readonly is: 'failed'; readonly message: string };
+
+/** Primary result codes that mean "this database cannot be written now": BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN … */
+const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 11, 13, 14, 26]);
+
+export const isUnavailable = (error: unknown): error is Error =>
+  error instanceof Error && 'errcode' in error && UNAVAILABLE_CODES.has(Number(error.errcode) & 0xff);
+
+type Seqs = { read(domain: string): number; set(domain: string, seq: number): void; flush(): void; forget(): void };
+
+/** Sequence numbers of the batch being written: read once, counted in memory, written once before COMMIT. */
+const createSeqs = (db: DatabaseSync, feedKeep: number): Seqs => {
+  const select = db.prepare('SELECT seq, feed_gone FROM domains WHERE domain = ?');
+  const upsert = db.prepare(
+    `INSERT INTO domains (domain, seq, feed_gone) VALUES (?, ?, ?)
+     ON CONFLICT (domain) DO UPDATE SET seq = excluded.seq, feed_gone = excluded.feed_gone`,
+  );
+  const prune = db.prepare('DELETE FROM feed WHERE domain = ? AND seq <= ?');
+  const known = new Map<string, { seq: number; gone: number; isChanged: boolean }>();
+  const load = (domain: string) => {
+    let entry = known.get(domain);
+    if (entry === undefined) {
+      const row = select.get(domain) as { seq: number; feed_gone: number } | undefined;
+      entry = { seq: row?.seq ?? 0, gone: row?.feed_gone ?? 0, isChanged: false };
+      known.set(domain, entry);
+    }
+    return entry;
+  };
+  return {
+    read: (domain) => load(domain).seq,
+    set: (domain, seq) => {
+      const entry = load(domain);
+      entry.isChanged ||= entry.seq !== seq;
+      entry.seq = seq;
+    },
+    flush: () => {
+      for (const [domain, entry] of known) {
+        if (!entry.isChanged) continue;
+        // Pruned in steps, so that most commits do not pay for it.
+        if (entry.seq - entry.gone > feedKeep + Math.ceil(feedKeep / 16)) {
+          entry.gone = entry.seq - feedKeep;
+          prune.run(domain, entry.gone);
+        }
+        upsert.run(domain, entry.seq, entry.gone);
+        entry.isChanged = false;
+      }
+    },
+    forget: () => known.clear(),
+  };
+};
+
+const createRows = (db: DatabaseSync) => {
+  const version = db.prepare('SELECT version FROM rows WHERE domain = ? AND kind = ? AND id = ?');
+  const put = db.prepare(
+    `INSERT INTO rows (domain, kind, id, version, data) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (domain, kind, id) DO UPDATE SET version = excluded.version, data = excluded.data`,
+  );
+  const drop = db.prepare('DELETE FROM rows WHERE domain = ? AND kind = ? AND id = ?');
+  const feed = db.prepare('INSERT INTO feed (domain, seq, kind, id, op) VALUES (?, ?, ?, ?, ?)');
+  /** Writes the row and returns its new version; 0 when a drop found nothing to drop. */
+  return (domain: string, op: PutOp | DropOp, nextSeq: () => number): number => {
+    const found = (version.get(domain, op.kind, op.id) as { version: number } | undefined)?.version ?? 0;
+    if (op.expect !== undefined && op.expect !== found) throw new Conflict('version', op.kind, op.id);
+    if (op.op === 'drop' && found === 0) return 0;
+    if (op.op === 'put') put.run(domain, op.kind, op.id, found + 1, op.json);
+    else drop.run(domain, op.kind, op.id);
+    if (!op.quiet) feed.run(domain, nextSeq(), op.kind, op.id, op.op);
+    return found + 1;
+  };
+};
+
+/** Unique keys move between the rows of one commit in any order: all that go are freed before the first that comes. */
+const createUniques = (db: DatabaseSync) => {
+  const held = db.prepare('SELECT name, value FROM uniques WHERE domain = ? AND kind = ? AND id = ?');
+  const free = db.prepare('DELETE FROM uniques WHERE domain = ? AND kind = ? AND name = ? AND value = ?');
+  const holder = db.prepare('SELECT id FROM uniques WHERE domain = ? AND kind = ? AND name = ? AND value = ?');
+  const take = db.prepare('INSERT INTO uniques (domain, kind, name, value, id) VALUES (?, ?, ?, ?, ?)');
+  /** Frees what the row gives up and answers what it still has to take. */
+  const release = (domain: string, op: PutOp | DropOp): Map<string, string> => {
+    const wanted = new Map(op.op === 'put' ? op.unique : []);
+    for (const row of held.all(domain, op.kind, op.id) as { name: string; value: string }[]) {
+      if (wanted.get(row.name) === row.value) wanted.delete(row.name);
+      else free.run(domain, op.kind, row.name, row.value);
+    }
+    return wanted;
+  };
+  return (domain: string, ops: readonly Op[]): void => {
+    const coming = [...uniqueKeysAfter(ops).values()].map((op) => [op, release(domain, op)] as const);
+    for (const [op, wanted] of coming) {
+      for (const [name, value] of wanted) {
+        if (holder.get(domain, op.kind, name, value)) throw new Conflict('unique', op.kind, op.id, name);
+        take.run(domain, op.kind, name, value, op.id);
+      }
+    }
+  };
+};
+
+const createWork = (db: DatabaseSync) => {
+  const item = db.prepare('SELECT no, owner FROM work WHERE domain = ? AND queue = ? AND id = ?');
+  const insert = db.prepare(
+    'INSERT INTO work (domain, queue, id, priority, share, ready_at) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const again = db.prepare(
+    'UPDATE work SET priority = ?, share = ?, ready_at = ?, owner = NULL, until_at = 0 WHERE no = ?',
+  );
+  const remove = db.prepare('DELETE FROM work WHERE no = ?');
+  const renew = db.prepare('UPDATE work SET until_at = ? WHERE no = ?');
+  return (domain: string, op: WorkOp): void => {
+    const found = item.get(domain, op.queue, op.id) as { no: number; owner: string | null } | undefined;
+    if (op.owner !== undefined && found?.owner !== op.owner) throw new Conflict('lease', op.queue, op.id);
+    if (op.op === 'enqueue') {
+      if (found) again.run(op.priority, op.share, op.readyAtMs, found.no);
+      else insert.run(domain, op.queue, op.id, op.priority, op.share, op.readyAtMs);
+    } else if (found) {
+      if (op.op === 'dequeue') remove.run(found.no);
+      else renew.run(op.untilMs, found.no);
+    }
+  };
+};
+
+const createCommit = (db: DatabaseSync, seqs: Seqs) => {
+  const writeRow = createRows(db);
+  const writeUniques = createUniques(db);
+  const writeWork = createWork(db);
+  const journal = db.prepare(
+    `INSERT INTO journal (domain, seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const writeJournal = (domain: string, seq: number, e: JournalText): void => {
+    const { cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr } = e;
+    journal.run(domain, seq, e.dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr);
+  };
+  return (domain: string, ops: readonly Op[]): Outcome => {
+    let seq = seqs.read(domain);
+    const nextSeq = (): number => ++seq;
+    const versions = new Map<string, number>();
+    for (const op of ops) {
+      if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, nextSeq));
+      else if (op.op === 'drop') writeRow(domain, op, nextSeq);
+      else if (op.op === 'journal') writeJournal(domain, nextSeq(), op.entry);
+      else writeWork(domain, op);
+    }
+    writeUniques(domain, ops);
+    seqs.set(domain, seq);
+    return { is: 'committed', seq, versions: [...versions] };
+  };
+};
+
+const createPrune = (db: DatabaseSync) => {
+  const remove = db.prepare(
+    `DELETE FROM journal WHERE rowid IN
+     (SELECT rowid FROM journal WHERE domain = ? AND dtutc < ? ORDER BY dtutc, seq LIMIT ?)`,
+  );
+  return (domain: string, before: string, limit: number): Outcome => {
+    db.exec('UPDATE retention SET is_open = 1');
+    const { changes } = remove.run(domain, before, limit);
+    db.exec('UPDATE retention SET is_open = 0');
+    return { is: 'done', count: Number(changes) };
+  };
+};
+
+/** Runs batches: each is one transaction, durable when the function returns. `feedKeep`: feed entries kept per domain. */
+export const createBatchRunner = (db: DatabaseSync, feedKeep: number) => {
+  const seqs = createSeqs(db, feedKeep);
+  const commit = createCommit(db, seqs);
+  const claim = createClaims(db);
+  const prune = createPrune(db);
+  const runOne = (request: WriteRequest): Outcome => {
+    if (request.do === 'commit') return commit(request.domain, request.ops);
+    if (request.do === 'claim') {
+      return { is: 'claimed', claims: claim(request.domain, request.queue, request.request) };
+    }
+    if (request.do === 'prune') return prune(request.domain, request.before, request.limit);
+    db.exec(request.sql);
+    return { is: 'done', count: 0 };
+  };
+  const runGuarded = (request: WriteRequest): Outcome => {
+    db.exec('SAVEPOINT one');
+    try {
+      const outcome = runOne(request);
+      db.exec('RELEASE one');
+      return outcome;
+    } catch (error) {
+      if (isUnavailable(error) || !db.isTransaction) throw error;
+      db.exec('ROLLBACK TO one; RELEASE one');
+      if (error instanceof Conflict) {
+        return { is: 'conflict', parts: [error.reason, error.kind, error.id, error.key] };
+      }
+      return { is: 'failed', message: error instanceof Error ? error.message : String(error) };
+    }
+  };
+  return (requests: readonly WriteRequest[]): Outcome[] => {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      const outcomes = requests.map(runGuarded);
+      seqs.flush();
+      db.exec('COMMIT');
+      return outcomes;
+    } catch (error) {
+      seqs.forget();
+      if (db.isTransaction) db.exec('ROLLBACK');
+      const message = error instanceof Error ? error.message : String(error);
+      return requests.map(() => ({ is: 'unavailable', message }));
+    }
+  };
+};
