@@ -118,7 +118,7 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
 
   const ended = (node: Running, code: number | null, signal: string | null): void => {
     node.child = undefined;
-    if (stopping) {
+    if (stopping !== undefined) {
       node.status = 'stopped';
       return;
     }

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createSilentLog } from '@parley/kit/log.ts';
+import { type NodeRecord, type NodeSpec, startSupervisor } from '../src/supervisor.ts';
+
+const MODULE = fileURLToPath(new URL('fixtures/node.ts', import.meta.url));
+const log = createSilentLog();
+const limits = { heartbeatMs: 100, firstBackOffMs: 10, lastBackOffMs: 20, stopGraceMs: 5000 };
+
+const spec = (name: string, ...args: string[]): NodeSpec => ({ name, module: MODULE, args });
+
+/** Ready messages as they come; `next` waits for one. */
+const createReadyQueue = () => {
+  const seen: NodeRecord[] = [];
+  const waiters: ((record: NodeRecord) => void)[] = [];
+  return {
+    onReady: (record: NodeRecord): void => {
+      const waiter = waiters.shift();
+      if (waiter) waiter(record);
+      else seen.push(record);
+    },
+    next: (): Promise<NodeRecord> =>
+      new Promise((resolve) => {
+        const first = seen.shift();
+        if (first) resolve(first);
+        else waiters.push(resolve);
+      }),
+  };
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe('supervisor', () => {
+  it('starts a node, says when it serves, and stops it with a message', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-supervisor-'));
+    try {
+      const ready = createReadyQueue();
+      const note = join(folder, 'note');
+      const supervisor = startSupervisor([spec('one', 'serve', note)], { log, limits, onReady: ready.onReady });
+      const record = await ready.next();
+      assert.equal(record.url, 'http://one');
+      assert.equal(record.status, 'active');
+      await supervisor[Symbol.asyncDispose]();
+      assert.equal(readFileSync(note, 'utf8'), 'stopped\n');
+      assert.equal(isAlive(record.pid!), false);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('starts a node again that was killed', async () => {
+    const ready = createReadyQueue();
+    await using supervisor = startSupervisor([spec('one')], { log, limits, onReady: ready.onReady });
+    const first = await ready.next();
+    process.kill(first.pid!, 'SIGKILL');
+    const second = await ready.next();
+    assert.notEqual(second.pid, first.pid);
+    assert.equal(second.restarts, 1);
+    assert.equal(supervisor.nodes()[0]?.status, 'active');
+  });
+
+  it('kills and starts again a node that gives no sign of life', async () => {
+    const ready = createReadyQueue();
+    await using _supervisor = startSupervisor([spec('one', 'hang')], { log, limits, onReady: ready.onReady });
+    const first = await ready.next();
+    const second = await ready.next();
+    assert.notEqual(second.pid, first.pid);
+    assert.equal(isAlive(first.pid!), false);
+  });
+
+  it('gives up at once on a node whose settings cannot be used', async () => {
+    await using supervisor = startSupervisor([spec('one', 'config')], { log, limits });
+    await assert.rejects(supervisor.failed, /one cannot start with these settings/);
+    assert.equal(supervisor.nodes()[0]?.status, 'inactive');
+  });
+
+  it('lets a node rest that crashes again and again', async () => {
+    const inactive = Promise.withResolvers<void>();
+    const watching = createSilentLog();
+    await using supervisor = startSupervisor([spec('one', 'crash')], {
+      log: Object.assign(watching, {
+        error: () => {
+          if (supervisor?.nodes()[0]?.status === 'inactive') inactive.resolve();
+        },
+      }),
+      limits: { ...limits, crashLoopCount: 3 },
+    });
+    await inactive.promise;
+    assert.equal(supervisor.nodes()[0]?.restarts, 4);
+  });
+
+  it('ends nodes that hang when it stops', async () => {
+    const ready = createReadyQueue();
+    const supervisor = startSupervisor([spec('one', 'hang')], {
+      log,
+      limits: { ...limits, heartbeatMs: 60_000, stopGraceMs: 200 },
+      onReady: ready.onReady,
+    });
+    const record = await ready.next();
+    await supervisor[Symbol.asyncDispose]();
+    assert.equal(isAlive(record.pid!), false);
+  });
+});

@@ -1,0 +1,110 @@
+/** Implements core/speech.ts by handing to the models and the pipeline; who may do what is decided here, once. */
+import { createPrefixedId } from '@parley/kit/ids.ts';
+import { problem } from './core/codes.ts';
+import type { Models, Speech } from './core/speech.ts';
+import type { Caller, ModelInfo } from './core/types.ts';
+import { type Line, processingTimeout, transcribe } from './pipeline/transcribe.ts';
+
+export type SpeechParts = {
+  readonly line: Line;
+  readonly models: Models;
+  readonly limits: SpeechLimits;
+};
+
+export type SpeechLimits = {
+  /** Synchronous requests that may be under way at once. */
+  readonly maxWaiting: number;
+  readonly maxProcessingMs: number;
+};
+
+/** How quickly the measured speed follows new measurements. */
+const SPEED_WEIGHT = 0.2;
+const MIN_RETRY_SEC = 1;
+/** Clients ignore a Retry-After of more than a minute. */
+const MAX_RETRY_SEC = 60;
+
+/** True when one of the key's globs (`*` stands for any run) covers the model id. */
+export const mayUse = (caller: Pick<Caller, 'models'>, modelId: string): boolean =>
+  caller.models.some((glob) => {
+    const pieces = glob.split('*');
+    if (pieces.length === 1) return glob === modelId;
+    const [first = '', ...rest] = pieces;
+    const last = rest.pop() ?? '';
+    if (!modelId.startsWith(first) || !modelId.endsWith(last) || modelId.length < first.length + last.length)
+      return false;
+    const middle = modelId.slice(first.length, modelId.length - last.length);
+    let from = 0;
+    return rest.every((piece) => {
+      const at = middle.indexOf(piece, from);
+      from = at + piece.length;
+      return at >= 0;
+    });
+  });
+
+/** Seconds until there is likely room, from how long requests took lately. */
+const createAdmission = (maxWaiting: number) => {
+  let underWay = 0;
+  let typicalSec = MIN_RETRY_SEC;
+  return {
+    underWay: (): number => underWay,
+    enter: (): { leave(tookMs: number): void } => {
+      if (underWay >= maxWaiting) {
+        const retryAfterSec = Math.min(MAX_RETRY_SEC, Math.max(MIN_RETRY_SEC, Math.ceil(typicalSec)));
+        throw problem('queue_full', 'Too many requests are under way.', { retryAfterSec });
+      }
+      underWay += 1;
+      return {
+        leave: (tookMs) => {
+          underWay -= 1;
+          typicalSec += (tookMs / 1000 - typicalSec) * SPEED_WEIGHT;
+        },
+      };
+    },
+  };
+};
+
+export type RunningSpeech = Speech & {
+  /** Synchronous requests under way. */
+  underWay(): number;
+};
+
+/** Puts the parts behind the one door that dialects see. */
+export const createSpeech = ({ line, models, limits }: SpeechParts): RunningSpeech => {
+  const admission = createAdmission(limits.maxWaiting);
+
+  const resolveFor = async (
+    caller: Caller,
+    model: string | undefined,
+    language: string | undefined,
+  ): Promise<ModelInfo> => {
+    const found = await models.resolve(model, language);
+    if (!mayUse(caller, found.id)) throw problem('forbidden', `This key may not use ${found.id}.`, { param: 'model' });
+    return found;
+  };
+
+  return {
+    models,
+    underWay: admission.underWay,
+    transcribe: async (caller, request, upload, options) => {
+      const model = await resolveFor(caller, request.model, request.language);
+      const place = admission.enter();
+      const startedMs = performance.now();
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(processingTimeout(limits.maxProcessingMs)), limits.maxProcessingMs);
+      try {
+        const { keyId, priority } = caller;
+        return await transcribe(
+          line,
+          { id: createPrefixedId('txn'), keyId, priority, model, request, path: upload.path },
+          {
+            signal: AbortSignal.any([options.signal, deadline.signal]),
+            ...(options.onSegment ? { onSegment: options.onSegment } : {}),
+          },
+        );
+      } finally {
+        clearTimeout(timer);
+        place.leave(performance.now() - startedMs);
+      }
+    },
+  };
+};
