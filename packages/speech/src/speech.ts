@@ -3,6 +3,7 @@ import { createPrefixedId } from '@parley/kit/ids.ts';
 import { problem } from './core/codes.ts';
 import type { Models, Speech } from './core/speech.ts';
 import type { Caller, ModelInfo } from './core/types.ts';
+import { mayUseModel } from './keys/globs.ts';
 import { type Line, processingTimeout, transcribe } from './pipeline/transcribe.ts';
 
 export type SpeechParts = {
@@ -22,24 +23,6 @@ const SPEED_WEIGHT = 0.2;
 const MIN_RETRY_SEC = 1;
 /** Clients ignore a Retry-After of more than a minute. */
 const MAX_RETRY_SEC = 60;
-
-/** True when one of the key's globs (`*` stands for any run) covers the model id. */
-export const mayUse = (caller: Pick<Caller, 'models'>, modelId: string): boolean =>
-  caller.models.some((glob) => {
-    const pieces = glob.split('*');
-    if (pieces.length === 1) return glob === modelId;
-    const [first = '', ...rest] = pieces;
-    const last = rest.pop() ?? '';
-    if (!modelId.startsWith(first) || !modelId.endsWith(last) || modelId.length < first.length + last.length)
-      return false;
-    const middle = modelId.slice(first.length, modelId.length - last.length);
-    let from = 0;
-    return rest.every((piece) => {
-      const at = middle.indexOf(piece, from);
-      from = at + piece.length;
-      return at >= 0;
-    });
-  });
 
 /** Seconds until there is likely room, from how long requests took lately. */
 const createAdmission = (maxWaiting: number) => {
@@ -78,7 +61,8 @@ export const createSpeech = ({ line, models, limits }: SpeechParts): RunningSpee
     language: string | undefined,
   ): Promise<ModelInfo> => {
     const found = await models.resolve(model, language);
-    if (!mayUse(caller, found.id)) throw problem('forbidden', `This key may not use ${found.id}.`, { param: 'model' });
+    if (!mayUseModel(caller, found.id))
+      throw problem('forbidden', `This key may not use ${found.id}.`, { param: 'model' });
     return found;
   };
 
