@@ -1,0 +1,95 @@
+/** Transcripts and models in the shapes of the OpenAI API, with a few fields of our own beside the required ones. */
+import { deflateSync } from 'node:zlib';
+import type { ModelInfo, Segment, Transcript, Warning, Word } from '../../core/types.ts';
+import { separatorOf } from '../../formats/text.ts';
+import { languageNameOf } from '../language.ts';
+import type { Granularity } from './fields.ts';
+
+const round = (value: number): number => Math.round(value * 1000) / 1000;
+
+export type Usage = { readonly type: 'duration'; readonly seconds: number };
+export const usageOf = (transcript: Transcript): Usage => ({ type: 'duration', seconds: round(transcript.duration) });
+
+const warningsIn = (warnings: readonly Warning[]): Record<string, unknown> => (warnings.length > 0 ? { warnings } : {});
+
+/** `response_format=json`; also the tail of a stream's last event. */
+export const renderJson = (transcript: Transcript, warnings: readonly Warning[]): Record<string, unknown> => ({
+  text: transcript.text,
+  usage: usageOf(transcript),
+  languages: [{ code: transcript.language }],
+  ...warningsIn(warnings),
+});
+
+/**
+ * `response_format=verbose_json`. Without granularities there are segments only; with `word` alone, words only; where
+ * the model has no word timings, segments whatever was asked.
+ */
+export const renderVerboseJson = (
+  transcript: Transcript,
+  warnings: readonly Warning[],
+  granularities: ReadonlySet<Granularity>,
+): Record<string, unknown> => {
+  const { segments } = transcript;
+  const hasWords = segments.length === 0 || segments.some((segment) => segment.words !== undefined);
+  const withWords = granularities.has('word') && hasWords;
+  const withSegments = granularities.size === 0 || granularities.has('segment') || !withWords;
+  const lead = separatorOf(transcript.language);
+  return {
+    task: 'transcribe',
+    language: languageNameOf(transcript.language),
+    language_code: transcript.language,
+    duration: round(transcript.duration),
+    text: transcript.text,
+    ...(withSegments && { segments: segments.map((segment) => renderSegment(segment, lead)) }),
+    ...(withWords && { words: segments.flatMap((segment) => (segment.words ?? []).map(renderWord)) }),
+    usage: usageOf(transcript),
+    timestamp_source: transcript.timestamp_source,
+    silence: transcript.silence.map(({ start, end }) => ({ start: round(start), end: round(end) })),
+    ...(transcript.speakers && { speakers: transcript.speakers }),
+    ...warningsIn(warnings),
+    stats: transcript.stats,
+  };
+};
+
+/** Whisper puts the space between segments in front of each text, so that joining them gives the whole. */
+const renderSegment = (segment: Segment, lead: string): Record<string, unknown> => ({
+  id: segment.id,
+  seek: Math.round(segment.start * 100),
+  start: round(segment.start),
+  end: round(segment.end),
+  text: `${lead}${segment.text.trim()}`,
+  tokens: segment.tokens ?? [],
+  temperature: 0,
+  avg_logprob: segment.avg_confidence ? round(Math.log(segment.avg_confidence)) : 0,
+  compression_ratio: compressionRatioOf(segment.text),
+  no_speech_prob: segment.speech_probability === undefined ? 0 : round(1 - segment.speech_probability),
+  ...(segment.speaker !== null && { speaker: segment.speaker }),
+  channel: segment.channel,
+});
+
+/** Whisper's measure of repetition: bytes of the text by bytes of it compressed (openai/whisper, utils.py). */
+const compressionRatioOf = (text: string): number => {
+  const bytes = Buffer.from(text);
+  return bytes.length === 0 ? 0 : round(bytes.length / deflateSync(bytes).length);
+};
+
+const renderWord = (word: Word): Record<string, unknown> => ({
+  word: word.word,
+  start: round(word.start),
+  end: round(word.end),
+  ...(word.confidence !== undefined && { confidence: round(word.confidence) }),
+  ...(word.speaker !== undefined && { speaker: word.speaker }),
+});
+
+/** A model object with the service's own facts beside OpenAI's four fields. */
+export const renderModel = (model: ModelInfo, ownedBy: string): Record<string, unknown> => ({
+  id: model.id,
+  object: 'model',
+  created: Math.floor(Date.parse(model.installed_at) / 1000) || 0,
+  owned_by: ownedBy,
+  state: model.state,
+  languages: model.languages,
+  word_timestamps: model.word_timestamps,
+  license: model.license,
+  capabilities: model.capabilities,
+});
