@@ -1,0 +1,79 @@
+/** What every answer carries: headers that keep browsers from storing, sniffing or framing it; `!head`; files; ETags. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problem } from '../codes.ts';
+import { targetOf } from './method.ts';
+
+/** A stored file on its way out. */
+export type Download = {
+  readonly stream: Readable;
+  readonly sizeBytes: number;
+  readonly name: string;
+  /** Media type by which it may be shown; octets when the caller asks for an attachment. */
+  readonly type: string;
+};
+
+const JSON_POLICY = "default-src 'none'; frame-ancestors 'none'";
+/** A stored file can be a page: it gets no scripts, no forms and an origin of its own. */
+const FILE_POLICY = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'";
+const HSTS = 'max-age=31536000';
+const REST = '/rest/';
+
+/** Adds the headers of all answers, and makes `POST …!head` an answer without a body. */
+export const prepareReplies = (app: FastifyInstance): void => {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff');
+    if (request.protocol === 'https') reply.header('strict-transport-security', HSTS);
+    if (request.url.startsWith(REST)) {
+      reply.header('cache-control', 'no-store');
+      reply.header('content-security-policy', JSON_POLICY);
+    }
+    done();
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (!isHeadBySuffix(request)) return done();
+    if (payload instanceof Readable) payload.destroy();
+    reply.removeHeader('transfer-encoding');
+    // The wire says POST, so that any other length would make the client wait for a body.
+    reply.header('content-length', '0');
+    return done(null, null);
+  });
+};
+
+const isHeadBySuffix = (request: FastifyRequest): boolean => {
+  try {
+    return targetOf(request.raw).headBySuffix;
+  } catch {
+    return false; // the answer to a bad address
+  }
+};
+
+/** Answers with a file: shown by its type, or with `attachment=1` saved under its name (RFC 6266). */
+export const sendFile = (reply: FastifyReply, file: Download, asAttachment: boolean): FastifyReply =>
+  reply
+    .header('content-security-policy', FILE_POLICY)
+    .header('content-disposition', `${asAttachment ? 'attachment' : 'inline'}; ${fileNameOf(file.name)}`)
+    .header('content-length', String(file.sizeBytes))
+    .type(asAttachment ? 'application/octet-stream' : file.type)
+    .send(file.stream);
+
+/** Both forms of RFC 6266 §4.3: an ASCII one for old clients, and RFC 8187's for the true name. */
+const fileNameOf = (name: string): string => {
+  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `filename="${plain}"; filename*=UTF-8''${encoded}`;
+};
+
+/** The tag of an entity: its time of last write, which grows with every one. */
+export const etagOf = (lwt: string): string => `W/"${lwt}"`;
+
+/** Throws 412 when `If-Match` names another state than the present one. Compared by value, weak or not. */
+export const checkIfMatch = (request: FastifyRequest, lwt: string | undefined): void => {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined || (wanted.trim() === '*' && lwt !== undefined)) return;
+  const tags = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (lwt === undefined || !tags.includes(`"${lwt}"`)) throw problem('precondition_failed');
+};
