@@ -1,5 +1,16 @@
 /** All a dialect may see of the service behind it. */
-import type { Caller, CatalogEntry, ModelInfo, Segment, Transcript, TranscriptionRequest, Upload } from './types.ts';
+import type {
+  Caller,
+  CatalogEntry,
+  JobMessage,
+  JobRecord,
+  JobStatus,
+  ModelInfo,
+  Segment,
+  Transcript,
+  TranscriptionRequest,
+  Upload,
+} from './types.ts';
 
 export type TranscribeOptions = {
   /** Aborting stops decoding between two segments and rejects with the signal's reason. */
@@ -33,3 +44,55 @@ export type Models = {
    */
   resolve(model: string | undefined, language: string | undefined): Promise<ModelInfo>;
 };
+
+export type JobOptions = {
+  /** Where the signed delivery goes; already checked for its form. */
+  readonly webhookUrl: string | undefined;
+  /** The caller's own name for this request: a repetition within 24 h gets the first answer. */
+  readonly idempotencyKey: string | undefined;
+  /** Digest of everything else in the request; another one under the same idempotency key is a conflict. */
+  readonly fingerprint: string;
+  readonly source: 'api' | 'ui';
+};
+
+export type JobFilter = {
+  readonly limit: number;
+  /** As a former page gave it. */
+  readonly cursor: string | undefined;
+  readonly statuses: readonly JobStatus[];
+  readonly model: string | undefined;
+  readonly source: 'api' | 'ui' | undefined;
+  /** RFC 3339. */
+  readonly since: string | undefined;
+  readonly until: string | undefined;
+  /** Only administrators may ask for another key's jobs. */
+  readonly keyId: string | undefined;
+  readonly includeResult: boolean;
+};
+
+export type JobPage = {
+  readonly data: readonly JobRecord[];
+  readonly next_cursor: string | null;
+  readonly has_more: boolean;
+};
+
+/** Jobs of the caller; an administrator's are everybody's. Another key's job is job_not_found. */
+export type Jobs = {
+  /**
+   * Accepts an upload: when this resolves the job outlives a crash and owns the file. Problems: queue_full,
+   * idempotency_conflict, model_not_found, capability_unavailable, storage_unavailable.
+   */
+  submit(caller: Caller, request: TranscriptionRequest, upload: Upload, options: JobOptions): Promise<JobRecord>;
+  list(caller: Caller, filter: JobFilter): Promise<JobPage>;
+  /** The job, with its result once it succeeded. */
+  get(caller: Caller, id: string): Promise<JobRecord>;
+  /** Ends a job that is not over; resolves with the job as it really is. */
+  cancel(caller: Caller, id: string): Promise<JobRecord>;
+  /**
+   * While the job lives every message after `afterSeq`, none twice; once it is over exactly one, the last. `segments`
+   * adds finished segments. Ends by itself after the last message.
+   */
+  watch(caller: Caller, id: string, options: WatchOptions): Promise<AsyncIterable<JobMessage>>;
+};
+
+export type WatchOptions = { readonly afterSeq: number; readonly segments: boolean; readonly signal: AbortSignal };

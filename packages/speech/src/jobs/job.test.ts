@@ -23,6 +23,8 @@ const queued: JobRow = {
   stage: null,
   percent: null,
   done_seconds: 0,
+  run_started_ms: null,
+  run_started_percent: 0,
   created_at: NOW,
   started_at: null,
   finished_at: null,

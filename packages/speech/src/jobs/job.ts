@@ -2,10 +2,16 @@
  * The job record as it is stored, and `next`: every transition in one pure function. Field names are the wire's where
  * the wire has them (docs/speech-api.md, job record).
  */
-import type { Priority, Stage, TranscriptionRequest } from '../core/types.ts';
+import type { JobStatus, Priority, Stage, TranscriptionRequest } from '../core/types.ts';
 
-export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled', 'expired'] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
+export const JOB_STATUSES = [
+  'queued',
+  'running',
+  'succeeded',
+  'failed',
+  'canceled',
+  'expired',
+] as const satisfies readonly JobStatus[];
 
 export type JobError = { readonly code: string; readonly message: string; readonly param?: string };
 
@@ -39,6 +45,9 @@ export type JobRow = {
   readonly percent: number | null;
   /** Seconds of the recording that are recognised and kept. */
   readonly done_seconds: number;
+  /** When the present attempt began and how far the job was then: what the time left is worked out from. */
+  readonly run_started_ms: number | null;
+  readonly run_started_percent: number;
   readonly created_at: string;
   readonly started_at: string | null;
   readonly finished_at: string | null;
@@ -66,7 +75,15 @@ export const next = (job: JobRow, event: JobEvent, now: string): JobRow | undefi
   const step = { ...job, seq: job.seq + 1 };
   switch (event.type) {
     case 'claimed':
-      return { ...step, status: 'running', attempt: event.attempt, started_at: job.started_at ?? now, stage: 'decode' };
+      return {
+        ...step,
+        status: 'running',
+        attempt: event.attempt,
+        started_at: job.started_at ?? now,
+        stage: 'decode',
+        run_started_ms: Date.parse(now),
+        run_started_percent: job.percent ?? 0,
+      };
     case 'progress':
       if (job.status !== 'running') return undefined;
       return { ...step, stage: event.stage, percent: event.percent, done_seconds: event.doneSec };

@@ -3,7 +3,7 @@
  * → words → transcript. Nothing here holds the whole recording: segments come no faster than they are recognised.
  */
 import type { Log } from '@parley/kit/log.ts';
-import type { AudioSegment, AudioSummary, Media, MediaOptions } from '../audio/audio.ts';
+import type { AudioSegment, AudioSummary, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type { ModelInfo, Priority, Segment, Stage, Transcript, TranscriptionRequest, Warning } from '../core/types.ts';
 import type { RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
@@ -30,13 +30,17 @@ export type Work = {
   readonly model: ModelInfo;
   readonly request: TranscriptionRequest;
   readonly path: string;
+  /** Utterances of an earlier attempt by their index: they are not recognised again. */
+  readonly known?: ReadonlyMap<number, readonly DraftSegment[]>;
 };
 
 export type Watcher = {
   readonly signal: AbortSignal;
   readonly onSegment?: (segment: Segment, index: number) => void;
-  /** Seconds of the recording that were recognised so far. */
-  readonly onProgress?: (doneSec: number) => void;
+  /** Told of each utterance that was recognised now, in any order. */
+  readonly onUtterance?: (index: number, drafts: readonly DraftSegment[]) => void;
+  /** Told as the work goes on; `doneSec` counts the recording's seconds up to which everything is recognised. */
+  readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec'>) => void;
 };
 
 /** Segments of one request that may be with the scheduler at once, for each slot of the recogniser: one runs, one waits. */
@@ -72,37 +76,53 @@ const recognizeAll = async (line: Line, work: Work, recognizer: Recognizer, watc
   const stream = line.media.open(work.path, line.mediaOptions(work.request, recognizer), signal);
   // Without this a rejection that arrives while segments are still awaited would count as unhandled.
   stream.summary.catch(() => undefined);
-  const collector = createCollector(work.request.wordTimestamps !== false, watcher);
-  const slots = createGate(recognizer.facts.slots * AHEAD_PER_SLOT);
+  const collector = createCollector(work, watcher, stream);
+  const gate = createGate(recognizer.facts.slots * AHEAD_PER_SLOT);
   let firstMs: number | undefined;
   const failed: unknown[] = [];
   try {
     for await (const audio of stream.segments) {
       firstMs ??= performance.now();
-      await slots.enter();
+      await gate.enter();
       signal.throwIfAborted();
-      const place = collector.expect();
-      void recognizeOne(line, work, recognizer, audio, signal)
-        .then((recognition) =>
-          collector.fill(place, toSegments({ audio, recognition }, work.request.wordTimestamps !== false), audio),
-        )
+      void hearOne(line, work, recognizer, audio, watcher, signal)
+        .then(collector.expect(audio))
         .catch((thrown: unknown) => {
           failed.push(thrown);
           stop.abort(thrown);
         })
-        .finally(() => slots.leave());
+        .finally(() => gate.leave());
     }
-    await slots.empty();
+    await gate.empty();
     if (failed.length > 0) throw failed[0];
     const summary = await stream.summary;
     const asrMs = firstMs === undefined ? 0 : performance.now() - firstMs;
     return { segments: collector.segments(), sources: collector.sources(), summary, asrMs };
   } catch (thrown) {
     stop.abort(thrown);
-    await slots.empty();
+    await gate.empty();
     throw failed[0] ?? thrown;
   }
 };
+
+/** What an earlier attempt kept of this utterance, else what the recogniser hears in it. */
+const hearOne = async (
+  line: Line,
+  work: Work,
+  recognizer: Recognizer,
+  audio: AudioSegment,
+  watcher: Watcher,
+  signal: AbortSignal,
+): Promise<readonly DraftSegment[]> => {
+  const known = work.known?.get(audio.index);
+  if (known) return known;
+  const recognition = await recognizeOne(line, work, recognizer, audio, signal);
+  const drafts = toSegments({ audio, recognition }, wantsWords(work));
+  watcher.onUtterance?.(audio.index, drafts);
+  return drafts;
+};
+
+const wantsWords = ({ request }: Work): boolean => request.wordTimestamps !== false;
 
 const recognizeOne = (line: Line, work: Work, recognizer: Recognizer, audio: AudioSegment, signal: AbortSignal) => {
   const options = recognizeOptionsOf(line, work, recognizer);
@@ -154,8 +174,8 @@ const createGate = (limit: number) => {
 };
 
 /** Puts results, which come in any order, back into the order of the recording and tells of each as soon as it may. */
-const createCollector = (wantWords: boolean, watcher: Watcher) => {
-  const slots: (readonly DraftSegment[] | undefined)[] = [];
+const createCollector = (work: Work, watcher: Watcher, stream: Pick<MediaStream, 'decodedSec'>) => {
+  const places: { readonly endSec: number; drafts: readonly DraftSegment[] | undefined }[] = [];
   const segments: Segment[] = [];
   const sources = new Set<string>();
   let next = 0;
@@ -163,19 +183,25 @@ const createCollector = (wantWords: boolean, watcher: Watcher) => {
     const { source, ...rest } = draft;
     const segment: Segment = { id: segments.length, ...rest };
     segments.push(segment);
-    sources.add(wantWords ? source : 'segment');
+    sources.add(wantsWords(work) ? source : 'segment');
     watcher.onSegment?.(segment, segment.id);
   };
+  const takeReady = (): void => {
+    for (let place = places[next]; place?.drafts; place = places[next]) {
+      place.drafts.forEach(take);
+      next += 1;
+      watcher.onProgress?.(place.endSec, stream);
+    }
+  };
   return {
-    expect: (): number => slots.push(undefined) - 1,
-    fill: (place: number, drafts: readonly DraftSegment[], audio: AudioSegment): void => {
-      slots[place] = drafts;
-      for (let ready = slots[next]; ready; ready = slots[next]) {
-        ready.forEach(take);
-        slots[next] = [];
-        next += 1;
-      }
-      watcher.onProgress?.(audio.start + audio.samples.length / audio.sampleRate);
+    /** Keeps the utterance's place; the function returned fills it. */
+    expect: (audio: AudioSegment): ((drafts: readonly DraftSegment[]) => void) => {
+      const place = { endSec: audio.start + audio.samples.length / audio.sampleRate, drafts: undefined };
+      const index = places.push(place) - 1;
+      return (drafts) => {
+        places[index]!.drafts = drafts;
+        takeReady();
+      };
     },
     segments: (): readonly Segment[] => segments,
     sources: (): ReadonlySet<string> => sources,
