@@ -9,6 +9,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { CatalogModel, DebianSource, PinnedSource } from './catalog.ts';
 import { asStorageFault, DownloadFault } from './fault.ts';
 import { applyMirrors, type FetchTimes, fetchFile, type ProxyEnv } from './fetch-file.ts';
+import { createGate } from './gate.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
 import { takeLock } from './lock.ts';
 import { MANIFEST_FILE, type Manifest } from './manifest.ts';
@@ -199,23 +200,6 @@ const withStaging = async (
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
-};
-
-/** Runs at most `limit` tasks at once; the others wait in order. */
-const createGate = (limit: number) => {
-  const waiting: (() => void)[] = [];
-  let free = limit;
-  return async <T>(run: () => Promise<T>): Promise<T> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
 };
 
 export const createDownloads = (options: DownloadOptions): Downloads => {

@@ -1,0 +1,160 @@
+/** The models of the service as the dialects see them (core/speech.ts): records, catalog, resolution, reload. */
+import type { Problem } from '@parley/kit/problem.ts';
+import { problem } from '../core/codes.ts';
+import type { Models } from '../core/speech.ts';
+import type { Capabilities, CatalogEntry, ModelInfo, ModelState } from '../core/types.ts';
+import type { Catalog, CatalogModel } from './catalog.ts';
+import type { Choices } from './choices.ts';
+import type { Downloads } from './download.ts';
+import { folderNameOf, type Installed, type InstalledModel, isUsable } from './installed.ts';
+import type { Pool } from './pool.ts';
+import { toModelState } from './pool-state.ts';
+import { defaultModelOf, type ResolveRules, resolveModel } from './resolve.ts';
+
+export type ModelsOptions = {
+  readonly installed: Installed;
+  readonly catalog: Catalog;
+  readonly pool: Pool;
+  readonly downloads: Downloads;
+  readonly choices: Choices;
+  /** `asr.default_model` and `asr.default_models`. */
+  readonly defaultModel: string;
+  readonly defaultModels: Readonly<Record<string, string>>;
+};
+
+/** Models, and what administrators may do with them beyond loading and unloading. */
+export type ManagedModels = Models & {
+  /** The record of one installed model; the serving revision when none is named. Problem model_not_found. */
+  record(id: string, revision?: string): Promise<ModelInfo>;
+  /**
+   * Puts a revision (default: the newest installed) in service without dropping a request, and remembers it. Problems:
+   * model_not_found; model_unavailable when it cannot be loaded: the old one goes on serving.
+   */
+  reload(id: string, revision: string | undefined, signal: AbortSignal): Promise<ModelInfo>;
+};
+
+const MIB = 2 ** 20;
+const NO_CAPABILITIES: Capabilities = {
+  word_timestamps: false,
+  confidence: false,
+  language_detect: false,
+  punctuation_builtin: false,
+  hotwords: false,
+  streaming: false,
+};
+
+const rulesOf = ({ choices, pool, defaultModel, defaultModels }: ModelsOptions): ResolveRules => {
+  const first = choices.first();
+  return {
+    defaultModel,
+    defaultModels,
+    firstChoice: first && folderNameOf(first.id, first.revision),
+    servingRevision: (id) => choices.serving(id) ?? pool.residentRevision(id),
+  };
+};
+
+/** What a folder without a readable manifest can still say. */
+const describe = ({ id, manifest }: InstalledModel) => ({
+  display_name: manifest?.display_name ?? id,
+  kind: manifest?.kind ?? ('asr' as const),
+  streaming: manifest?.streaming ?? false,
+  family: manifest?.family ?? 'unknown',
+  languages: manifest?.languages ?? [],
+  sample_rate: manifest?.sample_rate ?? 0,
+  license: manifest?.license ?? 'unknown',
+  commercial_use: manifest?.commercial_use ?? ('unknown' as const),
+  word_timestamps: manifest?.capabilities.word_timestamps ?? false,
+  capabilities: manifest?.capabilities ?? NO_CAPABILITIES,
+});
+
+const toRecord = (model: InstalledModel, options: ModelsOptions, isDefault: boolean): ModelInfo => {
+  const { state, leases, rssBytes, lastUsedMs } = options.pool.residence(model);
+  const wire = toModelState(state);
+  return {
+    id: model.id,
+    revision: model.revision,
+    ...describe(model),
+    state: wire,
+    resident: wire === 'resident' || wire === 'pinned' || wire === 'draining',
+    pinned: wire === 'pinned',
+    ref_count: leases,
+    rss_mb: Math.round(rssBytes / MIB) || (model.manifest?.resources.approx_rss_mb ?? 0),
+    size_bytes: model.sizeBytes,
+    ...(lastUsedMs !== undefined && { last_used_unix: Math.floor(lastUsedMs / 1000) }),
+    installed_at: model.installedAt,
+    default: isDefault,
+    revisions: options.installed.revisions(model.id),
+    ...(model.problem !== undefined && { problem: model.problem }),
+  };
+};
+
+const recordOf = (model: InstalledModel, options: ModelsOptions): ModelInfo => {
+  const chosen = defaultModelOf(options.installed.list(), rulesOf(options));
+  return toRecord(model, options, chosen?.dir === model.dir);
+};
+
+/** An entry is as far as its furthest installed revision; Debian's revision is only known once it is installed. */
+const stateOfEntry = (entry: CatalogModel, options: ModelsOptions): ModelState => {
+  const { installed, pool, downloads } = options;
+  if (downloads.running().some((one) => one.id === entry.id && one.revision === entry.revision)) return 'downloading';
+  const revision = 'debian_package' in entry.source ? undefined : entry.revision;
+  const model = installed.find(entry.id, revision);
+  return isUsable(model) ? toModelState(pool.residence(model).state) : 'available';
+};
+
+const toCatalogEntry = (entry: CatalogModel, options: ModelsOptions): CatalogEntry => {
+  const { manifest: _manifest, recommended: _recommended, ...shown } = entry;
+  return { ...shown, source: { ...entry.source }, state: stateOfEntry(entry, options) };
+};
+
+const missing = (id: string): Problem =>
+  problem('model_not_found', `The model ${JSON.stringify(id.slice(0, 130))} is not installed.`, { param: 'model' });
+
+const findServing = (id: string, revision: string | undefined, options: ModelsOptions): InstalledModel => {
+  const wanted = revision ?? rulesOf(options).servingRevision(id);
+  const model = options.installed.find(id, wanted) ?? (revision === undefined ? options.installed.find(id) : undefined);
+  if (!model) throw missing(id);
+  return model;
+};
+
+const reload = async (
+  id: string,
+  revision: string | undefined,
+  signal: AbortSignal,
+  options: ModelsOptions,
+): Promise<ModelInfo> => {
+  const { installed, pool, choices } = options;
+  await installed.refresh();
+  const next = installed.find(id, revision);
+  if (!next) throw missing(revision === undefined ? id : folderNameOf(id, revision));
+  if (!isUsable(next))
+    throw problem('model_unavailable', `Model ${id} cannot be used: ${next.problem}.`, { param: 'revision' });
+  const current = pool.residentRevision(id);
+  await pool.swap(current === undefined ? undefined : { id, revision: current }, next, signal);
+  await choices.setServing(id, next.revision);
+  return recordOf(next, options);
+};
+
+export const createModels = (options: ModelsOptions): ManagedModels => {
+  const { installed, pool } = options;
+  return {
+    list: async () => {
+      await Promise.all([installed.refresh(), pool.measure()]);
+      const chosen = defaultModelOf(installed.list(), rulesOf(options));
+      return installed.list().map((model) => toRecord(model, options, chosen?.dir === model.dir));
+    },
+    catalog: async () => {
+      await installed.refresh();
+      return options.catalog.entries().map((entry) => toCatalogEntry(entry, options));
+    },
+    resolve: async (model, language) => {
+      await installed.refresh();
+      return recordOf(resolveModel(installed.list(), model, language, rulesOf(options)), options);
+    },
+    record: async (id, revision) => {
+      await installed.refresh();
+      return recordOf(findServing(id, revision, options), options);
+    },
+    reload: (id, revision, signal) => reload(id, revision, signal, options),
+  };
+};
