@@ -1,0 +1,54 @@
+/** Every setting of the platform, as data. Shared keys stand at the top of `parley.yaml`, the rest under `platform`. */
+import { bytes, type Declaration, duration, flag, int, list, type Settings, text } from '@parley/kit/settings.ts';
+
+export const PLATFORM_SETTINGS = {
+  data_dir: text('./data', 'Folder of everything that must outlive a restart.', { shared: true }),
+  host: text('127.0.0.1', 'Address to listen on.', { shared: true }),
+  port: int(8080, 'Port to listen on; 0 takes a free one.', { min: 0, max: 65_535 }),
+  'storage.url': text(
+    '',
+    'Where rows are kept: postgres://… or the path of a SQLite file; empty is platform.sqlite in the data folder.',
+    {
+      shared: true,
+      secret: true,
+    },
+  ),
+  secret_key: text(
+    '',
+    'Key of secrets at rest, 32 bytes as hex or base64; empty is the file secret.key in the data folder.',
+    {
+      shared: true,
+      secret: true,
+    },
+  ),
+  admin_password: text('', 'Password of the first administrator; empty makes a random one, shown once.', {
+    shared: true,
+    secret: true,
+    env: ['PARLEY_ADMIN_PASSWORD', 'BOOTSTRAP_PASSWORD'],
+  }),
+  admin_login: text('admin', 'Login of the first administrator.', { env: ['BOOTSTRAP_LOGIN'] }),
+  'bootstrap.domain': text('master', 'Name of the master domain; used at the first start only.'),
+  public_url: text('', 'Address under which people reach the platform, for links and for the origin check.'),
+  trusted_proxies: list([], 'Addresses or networks whose X-Forwarded-* headers are believed.', { shared: true }),
+  strict_fields: flag(false, 'Refuse unknown fields in bodies with 400 instead of ignoring and naming them.'),
+  'list.default_limit': int(1000, 'Items of a list when no limit is given.', { min: 1, max: 100_000 }),
+  'list.max_limit': int(10_000, 'Most items of one list.', { min: 1, max: 1_000_000 }),
+  'export.secrets': flag(false, 'Let administrators export password hashes and import them.'),
+  'cookie.secure': text('auto', 'auto sets Secure on the session cookie over TLS only; always always.'),
+  'session.cookie_idle': duration('60m', 'A cookie session ends after this long without use.'),
+  'session.cookie_max': duration('24h', 'A cookie session ends after this long in any case.'),
+  'session.token_idle': duration('24h', 'A token session ends after this long without use.'),
+  'session.token_max': duration('30d', 'A token session ends after this long in any case.'),
+  'session.max_per_user': int(100, 'Sessions of one user at once; the oldest ends.', { min: 1, max: 10_000 }),
+  'ban.key': text('address+login', 'What failed sign-ins are counted by: address+login, address or login.'),
+  'iam.grant_requires_coverage': flag(true, 'Only who covers the routes of a role may grant it.'),
+  'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
+  'memory.max_rows': int(2_000_000, 'Most descriptor rows kept in memory by one node.', {
+    min: 1000,
+    max: 100_000_000,
+  }),
+  'files.max_bytes': bytes('256 MiB', 'Largest attachment.'),
+  'files.roots': list([], 'Folders that storages of type fs may lie in; the data folder always may.'),
+} satisfies Declaration;
+
+export type PlatformSettings = Settings<typeof PLATFORM_SETTINGS>['values'];
