@@ -1,0 +1,94 @@
+/**
+ * The engine process: loads one model into native code and answers messages (messages.ts). It says what it is about to
+ * do before it does it, because native code may end it without a word. Ctrl-C reaches the whole group, so signals are
+ * ignored. It keeps nothing, so its parent ends it with SIGKILL; it ends itself when its parent is gone.
+ */
+import { type Engine, EngineRefusal } from './engines/engine.ts';
+import type { EngineVersions, FromEngine, ToEngine } from './messages.ts';
+import type { EngineModel } from './recognizer.ts';
+
+const say = (message: FromEngine): void => {
+  // The callback takes the error of a channel that closes meanwhile; `disconnect` ends the process then.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+};
+
+/** At once, even in the middle of a decode: an ordinary exit waits for libuv's threads. */
+const die = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+};
+
+const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+const openEngine = async (model: EngineModel, slots: number): Promise<Engine> => {
+  const announce = (doing: string): void => say({ kind: 'announce', doing });
+  if (model.engine === 'pocketsphinx') {
+    const { openPocketsphinx } = await import('./engines/pocketsphinx.ts');
+    return openPocketsphinx(model, slots, announce);
+  }
+  const { openSherpa } = await import('./engines/sherpa.ts');
+  return openSherpa(model, slots, announce);
+};
+
+const readVersions = async (libraryPaths: readonly string[]): Promise<EngineVersions> => {
+  const { loadSherpa } = await import('./engines/sherpa-addon.ts');
+  const { version, onnxruntimeVersion } = loadSherpa();
+  const { readPocketsphinxVersion } = await import('./engines/pocketsphinx-library.ts');
+  const pocketsphinx = readPocketsphinxVersion(libraryPaths);
+  return {
+    sherpa_onnx: version,
+    onnxruntime: onnxruntimeVersion,
+    ...(pocketsphinx !== undefined && { pocketsphinx }),
+  };
+};
+
+const recognize = async (engine: Engine, message: Extract<ToEngine, { kind: 'recognize' }>): Promise<void> => {
+  const { id } = message;
+  try {
+    say({ kind: 'recognized', id, recognition: await engine.recognize(message.utterance, message.options) });
+  } catch (thrown) {
+    const refusal = thrown instanceof EngineRefusal ? thrown : undefined;
+    say({
+      kind: 'failed',
+      id,
+      code: refusal?.code ?? 'inference_failed',
+      message: refusal?.message ?? `The engine failed: ${reasonOf(thrown)}`,
+      ...(refusal?.param !== undefined && { param: refusal.param }),
+    });
+  }
+};
+
+const serve = (): void => {
+  let engine: Engine | undefined;
+
+  const load = async (model: EngineModel, slots: number): Promise<void> => {
+    try {
+      engine = await openEngine(model, slots);
+      say({ kind: 'loaded', facts: engine.facts });
+    } catch (thrown) {
+      say({ kind: 'refused', reason: reasonOf(thrown) });
+    }
+  };
+
+  const handle = async (message: ToEngine): Promise<void> => {
+    switch (message.kind) {
+      case 'load':
+        return load(message.model, message.slots);
+      case 'recognize':
+        if (engine) return recognize(engine, message);
+        return say({ kind: 'failed', id: message.id, code: 'inference_failed', message: 'No model is loaded.' });
+      case 'ping':
+        return say({ kind: 'pong', id: message.id, rssBytes: process.memoryUsage.rss() });
+      case 'versions':
+        return readVersions(message.libraryPaths).then(
+          (versions) => say({ kind: 'versions', versions }),
+          (thrown: unknown) => say({ kind: 'refused', reason: reasonOf(thrown) }),
+        );
+    }
+  };
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  process.on('disconnect', die);
+  process.on('message', (message) => void handle(message as ToEngine));
+};
+
+serve();

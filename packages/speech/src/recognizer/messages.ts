@@ -1,0 +1,42 @@
+/**
+ * What the main side (child.ts) and an engine process (engine-process.ts) say to each other. Streaming, punctuation and
+ * diarization engines come later as further kinds.
+ */
+import type { EngineFacts, EngineModel, Recognition, RecognizeOptions, Utterance } from './recognizer.ts';
+
+/** Versions of the native libraries, as `/healthz` shows them. */
+export type EngineVersions = {
+  readonly sherpa_onnx: string;
+  readonly onnxruntime: string;
+  readonly pocketsphinx?: string;
+};
+
+/** Why an engine declines something before native code sees it; the codes are the service's. */
+export type RefusalCode = 'inference_failed' | 'capability_unavailable' | 'invalid_audio';
+
+export type ToEngine =
+  | { readonly kind: 'load'; readonly model: EngineModel; readonly slots: number }
+  | {
+      readonly kind: 'recognize';
+      readonly id: number;
+      readonly utterance: Utterance;
+      readonly options: RecognizeOptions;
+    }
+  | { readonly kind: 'ping'; readonly id: number }
+  | { readonly kind: 'versions'; readonly libraryPaths: readonly string[] };
+
+export type FromEngine =
+  /** Sent before native code runs, because a process that aborts cannot say what it was doing. */
+  | { readonly kind: 'announce'; readonly doing: string }
+  | { readonly kind: 'loaded'; readonly facts: EngineFacts }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'recognized'; readonly id: number; readonly recognition: Recognition }
+  | {
+      readonly kind: 'failed';
+      readonly id: number;
+      readonly code: RefusalCode;
+      readonly message: string;
+      readonly param?: string;
+    }
+  | { readonly kind: 'pong'; readonly id: number; readonly rssBytes: number }
+  | { readonly kind: 'versions'; readonly versions: EngineVersions };
