@@ -1,0 +1,99 @@
+/**
+ * Who speaks when, frame by frame: WebRTC's detector (libfvad in WebAssembly) or Silero through sherpa-onnx. Runs in a
+ * media process only; Silero is native code.
+ */
+import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Fvad } from '@echogarden/fvad-wasm';
+import { problem } from '../core/codes.ts';
+import { toFloats } from './pcm.ts';
+
+/** Frames of `frameSamples` at VOICE_RATE go in, in order; whether each is speech comes out. */
+export type Detector = {
+  readonly frameSamples: number;
+  isSpeech(frame: Int16Array): boolean;
+  dispose(): void;
+};
+
+export type DetectorOptions = { readonly threshold: number; readonly sileroPath: string | undefined };
+
+export const VOICE_RATE = 16_000;
+/** WebRTC knows 10, 20 and 30 ms; 30 is the steadiest. */
+const WEBRTC_FRAME = 480;
+const SILERO_FRAME = 512;
+/** WebRTC's aggressiveness 0..3, by the threshold each stands for. */
+const MODE_LIMITS = [0.25, 0.6, 0.85];
+const MAX_MODEL_BYTES = 64 * 1024 * 1024;
+const MIN_MODEL_BYTES = 10 * 1024;
+
+const modeOf = (threshold: number): number => MODE_LIMITS.filter((limit) => threshold >= limit).length;
+
+const createWebrtc = (fvad: Fvad, threshold: number): Detector => {
+  const handle = fvad._fvad_new();
+  const pointer = fvad._malloc(2 * WEBRTC_FRAME);
+  if (handle === 0 || pointer === 0) throw problem('inference_failed', 'The voice activity detector has no memory left.');
+  fvad._fvad_set_sample_rate(handle, VOICE_RATE);
+  fvad._fvad_set_mode(handle, modeOf(threshold));
+  return {
+    frameSamples: WEBRTC_FRAME,
+    isSpeech(frame) {
+      fvad.HEAP16.set(frame, pointer >> 1);
+      return fvad._fvad_process(handle, pointer, WEBRTC_FRAME) === 1;
+    },
+    dispose() {
+      fvad._free(pointer);
+      fvad._fvad_free(handle);
+    },
+  };
+};
+
+/** What is used of sherpa-onnx's Vad; its package has no types for it. */
+type SherpaVad = {
+  acceptWaveform(samples: Float32Array): void;
+  isDetected(): boolean;
+  isEmpty(): boolean;
+  pop(): void;
+};
+type Sherpa = { readonly Vad: new (config: unknown, bufferSec: number) => SherpaVad };
+
+/** A junk model file aborts the process (engine notes), so its size and first byte (an ONNX ir_version) are checked. */
+const checkModel = async (path: string): Promise<void> => {
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw problem('model_unavailable', 'The voice activity model cannot be read.', { cause, retryAfterSec: 60 });
+  });
+  try {
+    const { size } = await file.stat();
+    const first = (await file.read(new Uint8Array(2), 0, 2, 0)).buffer;
+    if (size < MIN_MODEL_BYTES || size > MAX_MODEL_BYTES || first[0] !== 0x08)
+      throw problem('model_unavailable', 'The voice activity model is not an ONNX file.', { retryAfterSec: 60 });
+  } finally {
+    await file.close();
+  }
+};
+
+const createSilero = (sherpa: Sherpa, model: string, threshold: number): Detector => {
+  // The smoothing is done by cut.ts, the same for both detectors, so Silero's own is kept short.
+  const sileroVad = { model, threshold, minSilenceDuration: 0.1, minSpeechDuration: 0.06, windowSize: SILERO_FRAME };
+  const vad = new sherpa.Vad({ sileroVad, sampleRate: VOICE_RATE, numThreads: 1, debug: 0 }, 30);
+  return {
+    frameSamples: SILERO_FRAME,
+    isSpeech(frame) {
+      vad.acceptWaveform(toFloats(frame));
+      while (!vad.isEmpty()) vad.pop();
+      return vad.isDetected();
+    },
+    dispose: () => undefined,
+  };
+};
+
+/** Makes detectors, one for each channel. Problems: model_unavailable (the Silero file is missing or no model). */
+export const openDetectors = async ({ threshold, sileroPath }: DetectorOptions): Promise<() => Detector> => {
+  if (sileroPath === undefined) {
+    const { default: load } = await import('@echogarden/fvad-wasm');
+    const fvad = await load();
+    return () => createWebrtc(fvad, threshold);
+  }
+  await checkModel(sileroPath);
+  const sherpa: Sherpa = createRequire(import.meta.url)('sherpa-onnx-node');
+  return () => createSilero(sherpa, sileroPath, threshold);
+};
