@@ -23,6 +23,7 @@ const queued: JobRow = {
   stage: null,
   percent: null,
   done_seconds: 0,
+  segments_told: 0,
   run_started_ms: null,
   run_started_percent: 0,
   created_at: NOW,
@@ -34,7 +35,7 @@ const queued: JobRow = {
 
 const anyEvent: fc.Arbitrary<JobEvent> = fc.constantFrom<JobEvent>(
   { type: 'claimed', attempt: 1 },
-  { type: 'progress', stage: 'asr', percent: 50, doneSec: 5 },
+  { type: 'progress', stage: 'asr', percent: 50, doneSec: 5, segments: 2 },
   { type: 'interrupted' },
   { type: 'succeeded', audioSeconds: 10 },
   { type: 'failed', error: { code: 'internal', message: '' } },
@@ -45,7 +46,7 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.constantFrom<JobEvent>(
 describe('next', () => {
   it('takes a job through its life and numbers every step', () => {
     const running = next(queued, { type: 'claimed', attempt: 1 }, NOW)!;
-    const half = next(running, { type: 'progress', stage: 'asr', percent: 50, doneSec: 5 }, NOW)!;
+    const half = next(running, { type: 'progress', stage: 'asr', percent: 50, doneSec: 5, segments: 0 }, NOW)!;
     const done = next(half, { type: 'succeeded', audioSeconds: 10 }, NOW)!;
     assert.deepEqual([running.status, half.percent, done.status, done.seq], ['running', 50, 'succeeded', 4]);
     assert.equal(done.callback?.status, 'pending');
@@ -65,7 +66,7 @@ describe('next', () => {
         const after = next(job, event, NOW);
         if (isTerminal(job.status)) assert.equal(after, undefined);
         if (!after) continue;
-        assert.equal(after.seq, job.seq + 1);
+        assert.equal(after.seq, job.seq + 1 + after.segments_told - job.segments_told);
         assert.equal(after.finished_at !== null, isTerminal(after.status));
         job = after;
       }

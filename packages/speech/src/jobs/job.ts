@@ -45,6 +45,8 @@ export type JobRow = {
   readonly percent: number | null;
   /** Seconds of the recording that are recognised and kept. */
   readonly done_seconds: number;
+  /** Segments that were told of as events. */
+  readonly segments_told: number;
   /** When the present attempt began and how far the job was then: what the time left is worked out from. */
   readonly run_started_ms: number | null;
   readonly run_started_percent: number;
@@ -57,7 +59,14 @@ export type JobRow = {
 
 export type JobEvent =
   | { readonly type: 'claimed'; readonly attempt: number }
-  | { readonly type: 'progress'; readonly stage: Stage; readonly percent: number; readonly doneSec: number }
+  | {
+      readonly type: 'progress';
+      readonly stage: Stage;
+      readonly percent: number;
+      readonly doneSec: number;
+      /** Finished segments that become events of their own, numbered before this one. */
+      readonly segments: number;
+    }
   | { readonly type: 'interrupted' }
   | { readonly type: 'succeeded'; readonly audioSeconds: number }
   | { readonly type: 'failed'; readonly error: JobError }
@@ -86,7 +95,14 @@ export const next = (job: JobRow, event: JobEvent, now: string): JobRow | undefi
       };
     case 'progress':
       if (job.status !== 'running') return undefined;
-      return { ...step, stage: event.stage, percent: event.percent, done_seconds: event.doneSec };
+      return {
+        ...step,
+        seq: step.seq + event.segments,
+        stage: event.stage,
+        percent: event.percent,
+        done_seconds: event.doneSec,
+        segments_told: job.segments_told + event.segments,
+      };
     case 'interrupted':
       return job.status === 'running' ? { ...step, status: 'queued', stage: null } : undefined;
     case 'succeeded':

@@ -115,6 +115,7 @@ const createJob = (
     stage: null,
     percent: null,
     done_seconds: 0,
+    segments_told: 0,
     run_started_ms: null,
     run_started_percent: 0,
     created_at: new Date(nowMs).toISOString(),
