@@ -3,17 +3,18 @@ import { checkText } from './ops.ts';
 import { type Bind, checkCount } from './query-sql.ts';
 import type { HistoryQuery, JournalEntry } from './store.ts';
 
-const COLUMNS = 'seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr';
+const COLUMNS = 'seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, CAST(obj AS text), addr';
 const MAX_VALUE_BYTES = 1024 * 1024;
 
-/** `keyCondition` lets a driver add what its index on long keys needs. Both bounds of the time are inclusive. */
-export const historySql = (
-  domain: string,
-  query: HistoryQuery,
-  bind: Bind,
-  noLimit: string,
-  keyCondition: (place: string) => string = (place) => `objkey = ${place}`,
-): string => {
+export type HistoryDialect = {
+  readonly journal: string;
+  readonly noLimit: string;
+  /** The condition on `objkey`; a driver adds what its index on long keys needs. */
+  key(place: string): string;
+};
+
+/** A whole SELECT of journal entries. Both bounds of the time are inclusive. */
+export const historySql = (dialect: HistoryDialect, domain: string, query: HistoryQuery, bind: Bind): string => {
   const all = [`domain = ${bind(checkText(domain, 'domain'))}`];
   const add = (sql: (place: string) => string, value: string | undefined, param: string): void => {
     if (value !== undefined) all.push(sql(bind(checkText(value, param, MAX_VALUE_BYTES))));
@@ -23,10 +24,10 @@ export const historySql = (
   add((place) => `cmdtype = ${place}`, query.cmdtype, 'cmdtype');
   add((place) => `objtype = ${place}`, query.objtype, 'objtype');
   add((place) => `objid = ${place}`, query.objid, 'objid');
-  add(keyCondition, query.objkey, 'objkey');
-  const limit = query.limit === undefined ? noLimit : bind(checkCount(query.limit, 'limit'));
+  add(dialect.key, query.objkey, 'objkey');
+  const limit = query.limit === undefined ? dialect.noLimit : bind(checkCount(query.limit, 'limit'));
   const offset = query.offset === undefined ? '' : ` OFFSET ${bind(checkCount(query.offset, 'offset'))}`;
-  return `SELECT ${COLUMNS} FROM journal WHERE ${all.join(' AND ')} ORDER BY dtutc DESC, seq DESC LIMIT ${limit}${offset}`;
+  return `SELECT ${COLUMNS} FROM ${dialect.journal} WHERE ${all.join(' AND ')} ORDER BY dtutc DESC, seq DESC LIMIT ${limit}${offset}`;
 };
 
 /** One line of that SELECT, as a list of columns. */

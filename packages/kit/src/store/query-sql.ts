@@ -28,6 +28,10 @@ export type Dialect = {
   isAny(parts: readonly string[], type: ScalarType, values: readonly (string | boolean)[], bind: Bind): string;
   /** Expressions to order by, each given the direction. */
   order(parts: readonly string[]): readonly string[];
+  /** The table of rows. */
+  readonly rows: string;
+  /** What LIMIT takes for "all". */
+  readonly noLimit: string;
   /** How the kind is compared; a driver writes the kinds that have indexes of their own into the SQL. */
   kind(kind: string, bind: Bind): string;
 };
@@ -90,15 +94,8 @@ export const checkCount = (value: number, param: string): number => {
   return value;
 };
 
-/** A whole SELECT of id, version, data. `noLimit` is what LIMIT takes for "all". */
-export const selectSql = (
-  dialect: Dialect,
-  domain: string,
-  kind: string,
-  query: Query,
-  bind: Bind,
-  noLimit: string,
-): string => {
+/** A whole SELECT of id, version, data. */
+export const selectSql = (dialect: Dialect, domain: string, kind: string, query: Query, bind: Bind): string => {
   const direction = query.idDirection === 'desc' ? 'DESC' : 'ASC';
   let where = whereSql(dialect, domain, kind, query.where, bind);
   if (query.afterId !== undefined) {
@@ -109,7 +106,7 @@ export const selectSql = (
     dialect.order(toPathParts(each.path)).map((sql) => `${sql} ${each.direction === 'desc' ? 'DESC' : 'ASC'}`),
   );
   order.push(`id ${direction}`);
-  const limit = query.limit === undefined ? noLimit : bind(checkCount(query.limit, 'limit'));
+  const limit = query.limit === undefined ? dialect.noLimit : bind(checkCount(query.limit, 'limit'));
   const offset = query.offset === undefined ? '' : ` OFFSET ${bind(checkCount(query.offset, 'offset'))}`;
-  return `SELECT id, version, data FROM rows WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ${limit}${offset}`;
+  return `SELECT id, version, data FROM ${dialect.rows} WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ${limit}${offset}`;
 };

@@ -1,5 +1,6 @@
 /** Conditions on JSON documents in SQLite's own words (query-sql.ts says what they mean). */
 import { createHash } from 'node:crypto';
+import type { HistoryDialect } from './history-sql.ts';
 import type { Dialect, ScalarType } from './query-sql.ts';
 
 const TYPES: Readonly<Record<ScalarType, string>> = {
@@ -23,6 +24,8 @@ const toBound = (value: string | boolean): string | number => (typeof value === 
 
 /** `indexedKinds`: kinds with indexes of their own, which SQLite uses only when the kind stands in the SQL. */
 export const createSqliteDialect = (indexedKinds: ReadonlySet<string>): Dialect => ({
+  rows: 'rows',
+  noLimit: '-1',
   compare: (parts, type, op, value, bind) =>
     `(${extract(parts)} ${op} ${place(type, bind(toBound(value)))} AND ${typeAt(parts)} ${TYPES[type]})`,
   isAny: (parts, type, values, bind) => {
@@ -38,6 +41,12 @@ export const createSqliteDialect = (indexedKinds: ReadonlySet<string>): Dialect 
   },
   kind: (kind, bind) => (indexedKinds.has(kind) ? `kind = ${literal(kind)}` : `kind = ${bind(kind)}`),
 });
+
+export const SQLITE_HISTORY: HistoryDialect = {
+  journal: 'journal',
+  noLimit: '-1',
+  key: (place) => `objkey = ${place}`,
+};
 
 /** The statement that makes the index of one path of one kind. */
 export const createIndexSql = (kind: string, parts: readonly string[]): string => {

@@ -13,17 +13,15 @@ import { historySql, toHistoryEntry } from './history-sql.ts';
 import { checkText, toKeyValue, toOps } from './ops.ts';
 import { type Bind, checkCount, selectSql, toPathParts, whereSql } from './query-sql.ts';
 import { isUnavailable, type Outcome, type WriteRequest } from './sqlite-apply.ts';
-import { createIndexSql, createSqliteDialect } from './sqlite-query.ts';
+import { createIndexSql, createSqliteDialect, SQLITE_HISTORY } from './sqlite-query.ts';
 import { startReader, startWriter } from './sqlite-threads.ts';
 import { Conflict, type FeedEntry, type JsonObject, type Row, type Store, StoreUnavailable } from './store.ts';
 
 export type SqliteOptions = {
   readonly file: string;
   /** Sequence numbers of each domain for which feed entries are kept. */
-  readonly feedKeep?: number;
+  readonly feedKeep: number;
 };
-
-export const DEFAULT_FEED_KEEP = 100_000;
 
 /** Only the owner may read what we keep. */
 const prepareFile = (file: string): void => {
@@ -104,7 +102,7 @@ const createReads = (file: string, indexedKinds: ReadonlySet<string>) => {
     lastSeq: async (domain: string) => now(() => keys.lastSeq(domain)),
     query: async <T extends object = JsonObject>(...[domain, kind, query]: Parameters<Store['query']>) => {
       const { params, bind } = createBinder();
-      const rows = await reader.read(selectSql(dialect, domain, kind, query, bind, '-1'), params);
+      const rows = await reader.read(selectSql(dialect, domain, kind, query, bind), params);
       return (rows as [string, number, string][]).map(
         ([id, version, data]): Row<T> => ({ domain, kind, id, version, data: JSON.parse(data) as T }),
       );
@@ -117,7 +115,7 @@ const createReads = (file: string, indexedKinds: ReadonlySet<string>) => {
     },
     history: async (...[domain, query]: Parameters<Store['history']>) => {
       const { params, bind } = createBinder();
-      return (await reader.read(historySql(domain, query, bind, '-1'), params)).map(toHistoryEntry);
+      return (await reader.read(historySql(SQLITE_HISTORY, domain, query, bind), params)).map(toHistoryEntry);
     },
   };
 };
@@ -126,7 +124,7 @@ const createReads = (file: string, indexedKinds: ReadonlySet<string>) => {
 export const openSqlite = async (options: SqliteOptions): Promise<Store> => {
   const file = resolve(options.file);
   prepareFile(file);
-  const writer = await startWriter(file, options.feedKeep ?? DEFAULT_FEED_KEEP);
+  const writer = await startWriter(file, options.feedKeep);
   const indexedKinds = new Set<string>();
   const reads = createReads(file, indexedKinds);
   const bell = createBell();

@@ -1,0 +1,52 @@
+/** Fails the suite that left a server, socket, timer, child process or thread open. */
+import { after, before } from 'node:test';
+
+/** Kinds of resources as Node names them; its own for files under way and closing streams are not among them. */
+const WATCHED = new Set([
+  'TCPServerWrap',
+  'TCPSocketWrap',
+  'PipeServerWrap',
+  'UDPWrap',
+  'Timeout',
+  'Immediate',
+  'ProcessWrap',
+  'MessagePort',
+  'FSEventWrap',
+  'StatWatcher',
+  'TLSWrap',
+]);
+/** What was closed needs some turns of the event loop until it is gone. */
+const MAX_TURNS = 200;
+
+const countOpen = (): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) {
+    if (WATCHED.has(kind)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+};
+
+/** What is open now beyond `before`, as `kind × count`. */
+const findLeaks = (earlier: ReadonlyMap<string, number>): string[] =>
+  [...countOpen()].flatMap(([kind, count]) => {
+    const more = count - (earlier.get(kind) ?? 0);
+    return more > 0 ? [`${kind} × ${more}`] : [];
+  });
+
+/** Call once at the top of a test file or suite, before the hooks that start things. */
+export const failOnLeaks = (): void => {
+  let earlier: ReadonlyMap<string, number> = new Map();
+  before(() => {
+    earlier = countOpen();
+  });
+  after(async () => {
+    let leaks = findLeaks(earlier);
+    for (let turn = 0; leaks.length > 0 && turn < MAX_TURNS; turn++) {
+      await new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
+      leaks = findLeaks(earlier);
+    }
+    if (leaks.length > 0) throw new Error(`Left open: ${leaks.join(', ')}`);
+  });
+};

@@ -1,0 +1,74 @@
+/** A throwaway PostgreSQL for tests, kept by a child process (postgres-keeper.ts) that outlives no test run. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { KeeperAnswer, KeeperOrder } from './postgres-keeper.ts';
+
+export type PostgresServer = AsyncDisposable & {
+  /** Makes an empty database and answers its URL. */
+  createDatabase(): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
+  /** Runs SQL as the owner of everything, in the database `postgres`. */
+  run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
+  start(): Promise<void>;
+  /** SIGINT ends it in order and cuts connections; SIGQUIT is a crash. */
+  stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+};
+
+const ask = async (keeper: ChildProcess, order: KeeperOrder): Promise<void> => {
+  const answered = once(keeper, 'message') as Promise<[KeeperAnswer]>;
+  const ended = once(keeper, 'exit').then(() => {
+    throw new Error('The keeper of PostgreSQL ended.');
+  });
+  ended.catch(() => undefined);
+  keeper.send(order);
+  const [answer] = await Promise.race([answered, ended]);
+  if (!answer.ok) throw new Error(answer.message);
+};
+
+/** Starts a server on a new folder; takes about a second. */
+export const startPostgres = async (): Promise<PostgresServer> => {
+  const root = await mkdtemp(join(tmpdir(), 'parley-pg-'));
+  const keeper = fork(fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), [root], { execArgv: [] });
+  const url = (database: string): string => `postgres://postgres@${encodeURIComponent(join(root, 's'))}/${database}`;
+  let databases = 0;
+  const run = async (sql: string, values: unknown[] = []): Promise<pg.QueryResult> => {
+    const client = new pg.Client({ connectionString: url('postgres') });
+    await client.connect();
+    try {
+      return await client.query(sql, values);
+    } finally {
+      await client.end();
+    }
+  };
+  const dispose = async (): Promise<void> => {
+    if (keeper.exitCode !== null) return;
+    const ended = once(keeper, 'exit');
+    keeper.disconnect();
+    await ended;
+  };
+  try {
+    await ask(keeper, { order: 'start' });
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return {
+    createDatabase: async () => {
+      databases += 1;
+      await run(`CREATE DATABASE t${databases}`);
+      return url(`t${databases}`);
+    },
+    dropDatabase: async (place) => {
+      await run(`DROP DATABASE IF EXISTS ${place.slice(place.lastIndexOf('/') + 1)} WITH (FORCE)`);
+    },
+    run,
+    start: () => ask(keeper, { order: 'start' }),
+    stop: (signal) => ask(keeper, { order: 'stop', signal }),
+    [Symbol.asyncDispose]: dispose,
+  };
+};
