@@ -1,0 +1,12 @@
+/** The id of a request: the caller's `X-Request-Id` when it can be kept, else one of ours. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { createPrefixedId } from '../ids.ts';
+
+/** Printable ASCII, so that it can go back as a header and into a log line as it is. */
+const KEEPABLE = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
+
+/** Keeps an incoming id of 1 to 128 printable characters. */
+export const createRequestId = ({ headers }: { headers: IncomingHttpHeaders }): string => {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && KEEPABLE.test(given) ? given : createPrefixedId('req');
+};

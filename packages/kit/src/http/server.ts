@@ -1,0 +1,260 @@
+/**
+ * Fastify as we want it: request ids, security headers, limits whose breach is answered in the service's own shape, one
+ * log line a request, 405 with `Allow`, answers that survive an unread body, and a close that lets work finish.
+ */
+import type { IncomingMessage, ServerOptions as NodeServerOptions, Server } from 'node:http';
+import type { ServerOptions as TlsServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
+import type { Log } from '../log.ts';
+import { hasBody, isWorthClosing, lingerOnClose, watchBody } from './body.ts';
+import { addBodyParsers, isStreamed } from './body-parsers.ts';
+import { answerParseErrors } from './client-error.ts';
+import { addCors, type CorsOptions } from './cors.ts';
+import {
+  createErrorHandler,
+  DEFAULT_CODES,
+  type ErrorParts,
+  type HttpCodes,
+  httpProblem,
+  type Render,
+  sendProblem,
+  toHttpProblem,
+} from './errors.ts';
+import { createRequestId } from './request-id.ts';
+import { createRouteTable } from './route-table.ts';
+
+export type ServerLimits = {
+  /** Largest body that is read into memory (JSON); uploads have a limit of their own. */
+  readonly maxBodyBytes: number;
+  readonly maxUriBytes: number;
+  readonly maxHeaderBytes: number;
+  readonly maxPathParameterChars: number;
+  readonly maxJsonDepth: number;
+  readonly maxJsonKeys: number;
+  /** Time for the head of a request, from its first byte or from the connection. */
+  readonly headersTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  /** Longest pause within a body. */
+  readonly bodyIdleMs: number;
+  /** Time that running requests have to end when the server closes. */
+  readonly shutdownGraceMs: number;
+};
+
+export const DEFAULT_LIMITS: ServerLimits = {
+  maxBodyBytes: 2 ** 20,
+  maxUriBytes: 16 * 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxPathParameterChars: 1024,
+  maxJsonDepth: 32,
+  maxJsonKeys: 10_000,
+  headersTimeoutMs: 10_000,
+  // Longer than the minute that load balancers keep a connection, so that they close first.
+  keepAliveTimeoutMs: 65_000,
+  bodyIdleMs: 60_000,
+  shutdownGraceMs: 30_000,
+};
+
+export type ServerOptions = {
+  readonly log: Log;
+  /** Stands in the log lines. */
+  readonly name: string;
+  readonly render: Render;
+  readonly codes?: Partial<HttpCodes>;
+  readonly limits?: Partial<ServerLimits>;
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  /** Addresses or networks whose `X-Forwarded-*` headers are believed. */
+  readonly trustProxies?: readonly string[];
+  readonly cors?: CorsOptions;
+  /** May give a request another address, and change its method, before it is routed. */
+  readonly rewriteUrl?: (request: IncomingMessage) => string;
+};
+
+/** What `createServer` and those who serve through it share; kept on the app as the decorator `draining`. */
+export type Draining = { readonly signal: AbortSignal; start(): void; readonly graceMs: number };
+
+/** How often Node looks for connections whose head did not come in time. */
+const CONNECTION_CHECK_MS = 1000;
+
+/** A server without endpoints. It opens nothing until `listen`; `app.inject` works without. */
+export const createServer = (options: ServerOptions): FastifyInstance => {
+  const { log } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const codes = { ...DEFAULT_CODES, ...options.codes };
+  const parts: ErrorParts = { log, codes, render: options.render };
+  const app = fastify({
+    ...nodeOptions(options, limits),
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: createRequestId,
+    requestIdHeader: false,
+    trustProxy: options.trustProxies ? [...options.trustProxies] : false,
+    bodyLimit: limits.maxBodyBytes,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: limits.maxPathParameterChars },
+    ...(options.rewriteUrl ? { rewriteUrl: options.rewriteUrl } : {}),
+    clientErrorHandler: answerParseErrors(parts, limits.maxUriBytes),
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      setCommonHeaders(request, reply);
+      sendProblem(parts, toHttpProblem(error, codes), request, reply);
+    },
+  }) as unknown as FastifyInstance;
+
+  app.decorate('draining', createDraining(limits.shutdownGraceMs));
+  app.setErrorHandler(createErrorHandler(parts));
+  addRequestLog(app, options);
+  if (options.cors) addCors(app, options.cors);
+  addGate(app, codes, limits);
+  addBodyCare(app, parts, limits);
+  addBodyParsers(app, codes, limits);
+  return app;
+};
+
+const createDraining = (graceMs: number): Draining => {
+  const controller = new AbortController();
+  return { signal: controller.signal, start: () => controller.abort(), graceMs };
+};
+
+/** The draining signal of the server that serves this request; aborted when it begins to close. */
+export const drainingOf = (app: FastifyInstance): Draining => app.getDecorator<Draining>('draining');
+
+const nodeOptions = (options: ServerOptions, limits: ServerLimits): Record<string, unknown> => {
+  const http: NodeServerOptions = {
+    // Node counts the request target among the headers.
+    maxHeaderSize: limits.maxUriBytes + limits.maxHeaderBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: 0,
+    connectionsCheckingInterval: CONNECTION_CHECK_MS,
+    // Node's own 400 would carry no request id.
+    requireHostHeader: false,
+    // Java's client offers h2c on every request; only a websocket is an upgrade (contract §0.12).
+    shouldUpgradeCallback(this: Server, request) {
+      return request.headers.upgrade?.toLowerCase() === 'websocket' && this.listenerCount('upgrade') > 0;
+    },
+  };
+  if (!options.tls) return { http };
+  const https: TlsServerOptions = { ...http, ...options.tls, minVersion: 'TLSv1.2' };
+  return { https };
+};
+
+const setCommonHeaders = (request: FastifyRequest, { raw }: FastifyReply): void => {
+  // On the raw response, so that answers which bypass Fastify carry them too.
+  raw.setHeader('x-request-id', request.id);
+  raw.setHeader('x-content-type-options', 'nosniff');
+  raw.setHeader('referrer-policy', 'no-referrer');
+};
+
+/** One line a request: never its query, its body or its headers. */
+const addRequestLog = (app: FastifyInstance, { log, name }: ServerOptions): void => {
+  app.addHook('onRequest', (request, reply, done) => {
+    setCommonHeaders(request, reply);
+    reply.raw.once('close', () => {
+      const { raw } = reply;
+      const line = {
+        server: name,
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: raw.headersSent ? raw.statusCode : 0,
+        ms: Math.round(reply.elapsedTime),
+        bytes: Number(raw.getHeader('content-length') ?? 0) || undefined,
+      };
+      log.info(raw.writableFinished ? line : { ...line, aborted: true }, 'request');
+    });
+    done();
+  });
+};
+
+/** What every request must pass before its guard: shutdown, limits, a known address. */
+const addGate = (app: FastifyInstance, codes: HttpCodes, limits: ServerLimits): void => {
+  const draining = drainingOf(app);
+  const routes = createRouteTable(limits.maxPathParameterChars);
+  app.addHook('onRoute', ({ method, url }) => routes.add(method, url));
+  app.addHook('onRequest', (request, reply, done) => {
+    done(gateFault(request, reply) ?? undefined);
+  });
+
+  const gateFault = (request: FastifyRequest, reply: FastifyReply): Error | undefined => {
+    const { raw } = request;
+    if (draining.signal.aborted) return httpProblem(codes, 'draining');
+    if (Buffer.byteLength(request.originalUrl) > limits.maxUriBytes) return httpProblem(codes, 'uriTooLong');
+    if (raw.httpVersion === '1.1' && raw.headers.host === undefined && raw.headers[':authority'] === undefined) {
+      return httpProblem(codes, 'badRequest', 'The Host header is missing.');
+    }
+    if (!request.is404) return undefined;
+    const allowed = routes.methodsAt(request.url);
+    if (allowed.length === 0) return httpProblem(codes, 'notFound');
+    reply.header('allow', allowed.join(', '));
+    return httpProblem(codes, 'methodNotAllowed');
+  };
+};
+
+/** Bodies that stall, that wait for a `100 Continue`, or that nobody read. */
+const addBodyCare = (app: FastifyInstance, parts: ErrorParts, limits: ServerLimits): void => {
+  const draining = drainingOf(app);
+  // Only after the guards: a client that asks first must not send what would be refused.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.headers.expect?.toLowerCase() === '100-continue' && hasBody(request.raw)) reply.raw.writeContinue();
+    if (hasBody(request.raw) && !isStreamed(request.headers['content-type'])) {
+      const end = watchBody(request.raw, limits.bodyIdleMs, () => {
+        if (reply.sent) return;
+        reply.header('connection', 'close');
+        sendProblem(parts, httpProblem(parts.codes, 'timeout'), request, reply);
+      });
+      reply.raw.once('close', end);
+    }
+    done(null, payload);
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isWorthClosing(request.raw) || draining.signal.aborted) reply.header('connection', 'close');
+    if (!request.raw.complete && reply.getHeader('connection') === 'close') lingerOnClose(request.raw, reply.raw);
+    done(null, payload);
+  });
+};
+
+export type Listening = { readonly url: string; readonly port: number; close(): Promise<void> };
+
+/**
+ * Listens. `close` refuses new requests with 503, lets running ones end within the grace of the limits, then cuts
+ * what is left; it is idempotent.
+ */
+export const listen = async (app: FastifyInstance, at: { host: string; port: number }): Promise<Listening> => {
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await app.listen({ host: at.host, port: at.port, listenTextResolver: (address) => `listening at ${address}` });
+  const { port } = app.server.address() as AddressInfo;
+  let closing: Promise<void> | undefined;
+  return {
+    url: urlOf(app, at.host, port),
+    port,
+    close: () => {
+      closing ??= closeGently(app, sockets);
+      return closing;
+    },
+  };
+};
+
+const closeGently = async (app: FastifyInstance, sockets: ReadonlySet<Socket>): Promise<void> => {
+  const draining = drainingOf(app);
+  draining.start();
+  const timer = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, draining.graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const urlOf = (app: FastifyInstance, host: string, port: number): string => {
+  const scheme = app.initialConfig.https ? 'https' : 'http';
+  // A wildcard address is where we listen, not where we are.
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `${scheme}://${name}:${port}`;
+};
