@@ -10,6 +10,7 @@ export type DownloadCode =
   | 'hostile_archive'
   | 'bad_archive'
   | 'model_unusable'
+  | 'unsupported_system'
   | 'storage_unavailable'
   | 'canceled';
 

@@ -6,6 +6,7 @@ import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { Problem } from '@parley/kit/problem.ts';
 import { problem } from '../core/codes.ts';
+import { loadFaultOf } from '../recognizer/load.ts';
 import type { EngineModel, Recognizer } from '../recognizer/recognizer.ts';
 import { folderNameOf, type UsableModel } from './installed.ts';
 import { toEngineModel } from './manifest.ts';
@@ -26,8 +27,8 @@ export type PoolOptions = {
   readonly numThreads: number;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Told when a model failed to load twice running; decides whether that is the model's fault. */
-  readonly onUnloadable?: (ref: ModelRef, error: unknown) => void;
+  /** Told when a model killed its engine process twice at load: it is to be quarantined. */
+  readonly onUnloadable?: (ref: ModelRef, reason: string) => void;
 };
 
 /** One model in memory, on its way in or on its way out. */
@@ -55,7 +56,6 @@ export type Slots = {
 };
 
 const WARM_UP_SEC = 1;
-const LOAD_TRIES = 2;
 const MIB = 2 ** 20;
 /** Process and runtime beside the weights. */
 const ENGINE_OVERHEAD_BYTES = 60 * MIB;
@@ -162,22 +162,24 @@ const startWarm = async (pool: Slots, model: UsableModel): Promise<Recognizer> =
   }
 };
 
-const startTwice = async (pool: Slots, model: UsableModel): Promise<Recognizer> => {
-  const { log, onUnloadable } = pool.options;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await startWarm(pool, model);
-    } catch (error) {
-      pool.closing.signal.throwIfAborted();
-      log.warn(
-        { model: model.id, revision: model.revision, tries, problem: (error as Error).message },
-        'model not loaded',
-      );
-      if (tries < LOAD_TRIES) continue;
-      onUnloadable?.(model, error);
-      if (error instanceof Problem && error.code === 'model_unavailable') throw error;
-      throw problem('model_unavailable', `Model ${model.id} cannot be loaded.`, { cause: error, param: 'model' });
-    }
+/** Why this model must be left alone, when its end was the model's own fault: it killed its process twice. */
+const blameOf = (error: unknown): string | undefined => {
+  const fault = loadFaultOf(error);
+  if (fault) return fault.quarantine ? fault.reason : undefined;
+  return error instanceof Problem && error.code === 'inference_failed' ? 'it cannot recognise silence' : undefined;
+};
+
+const startChecked = async (pool: Slots, model: UsableModel): Promise<Recognizer> => {
+  try {
+    return await startWarm(pool, model);
+  } catch (error) {
+    pool.closing.signal.throwIfAborted();
+    const { id, revision } = model;
+    const blame = blameOf(error);
+    pool.options.log.warn({ model: id, revision, problem: blame ?? (error as Error).message }, 'model not loaded');
+    if (blame !== undefined) pool.options.onUnloadable?.(model, blame);
+    if (error instanceof Problem && error.code === 'model_unavailable') throw error;
+    throw problem('model_unavailable', `Model ${id} cannot be loaded.`, { cause: error, param: 'model' });
   }
 };
 
@@ -185,7 +187,7 @@ const fill = async (pool: Slots, slot: Slot): Promise<void> => {
   const { model } = slot;
   const startedMs = performance.now();
   try {
-    const recognizer = await startTwice(pool, model);
+    const recognizer = await startChecked(pool, model);
     slot.recognizer = recognizer;
     slot.rssBytes = await recognizer.rssBytes().catch(() => 0);
     apply(pool, slot, { type: 'loaded', nowMs: pool.clock.now() });
