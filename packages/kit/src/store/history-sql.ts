@@ -3,7 +3,8 @@ import { checkText } from './ops.ts';
 import { type Bind, checkCount } from './query-sql.ts';
 import type { HistoryQuery, JournalEntry } from './store.ts';
 
-const COLUMNS = 'seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, CAST(obj AS text), addr';
+const COLUMNS =
+  'seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, CAST(obj AS text), addr';
 const MAX_VALUE_BYTES = 1024 * 1024;
 
 export type HistoryDialect = {

@@ -83,9 +83,9 @@ const toRowOp = (change: Extract<Change, { op: 'put' | 'drop' }>): Op => {
   const expect = change.expect === undefined ? undefined : checkNumber(change.expect, 'expect');
   const quiet = change.quiet === true;
   if (change.op === 'drop') return { op: 'drop', kind, id, expect, quiet };
-  const unique = Object.entries(change.unique ?? {}).map(
-    ([name, value]) => [checkText(name, 'unique'), toKeyValue(value, name)] as const,
-  );
+  // In one order, so that the same keys make the same text.
+  const names = Object.keys(change.unique ?? {}).sort();
+  const unique = names.map((name) => [checkText(name, 'unique'), toKeyValue(change.unique![name]!, name)] as const);
   return { op: 'put', kind, id, json: toJsonText(change.data, 'data'), unique, expect, quiet };
 };
 
@@ -134,8 +134,8 @@ export const toOps = (domain: string, changes: readonly Change[]): Op[] => {
   });
 };
 
-/** The unique keys every touched row will hold after the commit: of several writes of one row the last one counts. */
-export const uniqueKeysAfter = (ops: readonly Op[]): Map<string, PutOp | DropOp> => {
+/** The last write of every row in a commit: it alone says which unique keys the row holds afterwards. */
+export const lastWrites = (ops: readonly Op[]): Map<string, PutOp | DropOp> => {
   const last = new Map<string, PutOp | DropOp>();
   for (const op of ops) if (op.op === 'put' || op.op === 'drop') last.set(`${op.kind}\0${op.id}`, op);
   return last;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createUuid } from '../ids.ts';
-import { type Op, uniqueKeysAfter } from './ops.ts';
+import { lastWrites, type Op } from './ops.ts';
 import {
   asStoreError,
   type Connections,
@@ -36,7 +36,7 @@ const toRequest = ({ domain, ops }: CommitRequest, docs: string[]): object => ({
   ops: ops.map((op) => {
     if (op.op === 'put') {
       const { kind, id, expect, quiet } = op;
-      return { op: 'put', kind, id, expect, quiet, doc: docs.push(op.json) };
+      return { op: 'put', kind, id, expect, quiet, keys: Object.fromEntries(op.unique), doc: docs.push(op.json) };
     }
     if (op.op === 'journal') {
       const { obj, ...entry } = op.entry;
@@ -44,7 +44,7 @@ const toRequest = ({ domain, ops }: CommitRequest, docs: string[]): object => ({
     }
     return op;
   }),
-  touched: [...uniqueKeysAfter(ops).values()].map((op) => ({
+  touched: [...lastWrites(ops).values()].map((op) => ({
     kind: op.kind,
     id: op.id,
     keys: op.op === 'put' ? Object.fromEntries(op.unique) : {},

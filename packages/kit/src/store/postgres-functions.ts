@@ -30,9 +30,10 @@ BEGIN
   IF op->>'op' = 'drop' THEN
     DELETE FROM parley.rows WHERE domain = d AND kind = k AND id = i;
   ELSIF found = 0 THEN
-    INSERT INTO parley.rows (domain, kind, id, version, data) VALUES (d, k, i, 1, doc);
+    INSERT INTO parley.rows (domain, kind, id, version, keys, data) VALUES (d, k, i, 1, op->'keys', doc);
   ELSE
-    UPDATE parley.rows SET version = found + 1, data = doc WHERE domain = d AND kind = k AND id = i;
+    UPDATE parley.rows SET version = found + 1, keys = op->'keys', data = doc
+    WHERE domain = d AND kind = k AND id = i;
   END IF;
   IF NOT (op->>'quiet')::boolean THEN
     INSERT INTO parley.feed (domain, seq, kind, id, op) VALUES (d, next_seq, k, i, op->>'op');
@@ -68,21 +69,43 @@ BEGIN
   END IF;
 END $f$;
 
-CREATE FUNCTION parley.write_uniques(d text, touched jsonb) RETURNS void LANGUAGE plpgsql AS $f$
+-- Each row keeps its own unique keys as well, so that the usual write, which changes none, touches no other table.
+-- All that go are freed before the rows are written, and all that come are taken afterwards: they may move between
+-- the rows of one commit in any order.
+CREATE FUNCTION parley.free_keys(d text, touched jsonb) RETURNS jsonb LANGUAGE plpgsql AS $f$
 DECLARE
-  clash record;
+  t jsonb;
+  held jsonb;
+  name_ text;
+  value_ text;
+  coming jsonb[] := '{}';
 BEGIN
-  DELETE FROM parley.uniques u USING jsonb_to_recordset(touched) AS t(kind text, id text, keys jsonb)
-  WHERE u.domain = d AND u.kind = t.kind AND u.id = t.id AND t.keys->>u.name IS DISTINCT FROM u.value;
-  INSERT INTO parley.uniques (domain, kind, name, value, id)
-  SELECT d, t.kind, k.key, k.value, t.id
-  FROM jsonb_to_recordset(touched) AS t(kind text, id text, keys jsonb), jsonb_each_text(t.keys) k
-  ON CONFLICT (domain, kind, name, value) DO NOTHING;
-  SELECT t.kind, t.id, k.key INTO clash
-  FROM jsonb_to_recordset(touched) AS t(kind text, id text, keys jsonb), jsonb_each_text(t.keys) k,
-    parley.uniques u
-  WHERE u.domain = d AND u.kind = t.kind AND u.name = k.key AND u.value = k.value AND u.id <> t.id LIMIT 1;
-  IF clash.id IS NOT NULL THEN PERFORM parley.conflict('unique', clash.kind, clash.id, clash.key); END IF;
+  FOR t IN SELECT * FROM jsonb_array_elements(touched) LOOP
+    SELECT keys INTO held FROM parley.rows WHERE domain = d AND kind = t->>'kind' AND id = t->>'id';
+    held := coalesce(held, '{}');
+    IF held = t->'keys' THEN CONTINUE; END IF;
+    -- One by one: a join would be planned when the table is empty, and go on reading all of it afterwards.
+    FOR name_, value_ IN SELECT * FROM jsonb_each_text(held) LOOP
+      DELETE FROM parley.uniques WHERE domain = d AND kind = t->>'kind' AND name = name_ AND value = value_;
+    END LOOP;
+    coming := coming || t;
+  END LOOP;
+  RETURN to_jsonb(coming);
+END $f$;
+
+CREATE FUNCTION parley.take_keys(d text, coming jsonb) RETURNS void LANGUAGE plpgsql AS $f$
+DECLARE
+  t jsonb;
+  name_ text;
+  value_ text;
+BEGIN
+  FOR t IN SELECT * FROM jsonb_array_elements(coming) LOOP
+    FOR name_, value_ IN SELECT * FROM jsonb_each_text(t->'keys') LOOP
+      INSERT INTO parley.uniques (domain, kind, name, value, id) VALUES (d, t->>'kind', name_, value_, t->>'id')
+      ON CONFLICT (domain, kind, name, value) DO NOTHING;
+      IF NOT FOUND THEN PERFORM parley.conflict('unique', t->>'kind', t->>'id', name_); END IF;
+    END LOOP;
+  END LOOP;
 END $f$;
 
 CREATE FUNCTION parley.run_commit(d text, request jsonb, docs json[]) RETURNS jsonb LANGUAGE plpgsql AS $f$
@@ -92,9 +115,11 @@ DECLARE
   last_seq bigint;
   version bigint;
   versions bigint[] := '{}';
+  coming jsonb;
 BEGIN
   SELECT seq INTO first_seq FROM parley.domains WHERE domain = d;
   last_seq := first_seq;
+  coming := parley.free_keys(d, request->'touched');
   FOR op IN SELECT * FROM jsonb_array_elements(request->'ops') LOOP
     IF op->>'op' IN ('put', 'drop') THEN
       version := parley.write_row(d, op, docs[(op->>'doc')::integer], last_seq + 1);
@@ -107,7 +132,7 @@ BEGIN
       PERFORM parley.write_work(d, op);
     END IF;
   END LOOP;
-  IF jsonb_array_length(request->'touched') > 0 THEN PERFORM parley.write_uniques(d, request->'touched'); END IF;
+  PERFORM parley.take_keys(d, coming);
   IF last_seq <> first_seq THEN
     UPDATE parley.domains SET seq = last_seq WHERE domain = d;
     PERFORM pg_notify('parley_feed', d);

@@ -11,11 +11,10 @@ const STEP_1 = `
     domain text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL, feed_gone bigint NOT NULL);
   CREATE TABLE parley.rows (
     domain text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
-    version bigint NOT NULL, data json NOT NULL, PRIMARY KEY (domain, kind, id));
+    version bigint NOT NULL, keys jsonb NOT NULL, data json NOT NULL, PRIMARY KEY (domain, kind, id));
   CREATE TABLE parley.uniques (
     domain text COLLATE "C" NOT NULL, kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
     value text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (domain, kind, name, value));
-  CREATE INDEX uniques_by_row ON parley.uniques (domain, kind, id);
   CREATE TABLE parley.feed (
     domain text COLLATE "C" NOT NULL, seq bigint NOT NULL, kind text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL, op text NOT NULL, PRIMARY KEY (domain, seq));

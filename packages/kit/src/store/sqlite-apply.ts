@@ -3,7 +3,7 @@
  * each request a savepoint in it, so that one refusal harms no neighbour and all share one disk sync.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type DropOp, type JournalText, type Op, type PutOp, uniqueKeysAfter, type WorkOp } from './ops.ts';
+import { type DropOp, type JournalText, lastWrites, type Op, type PutOp, type WorkOp } from './ops.ts';
 import { createClaims } from './sqlite-claim.ts';
 import { type Claim, type ClaimRequest, Conflict } from './store.ts';
 
@@ -73,8 +73,9 @@ const createSeqs = (db: DatabaseSync, feedKeep: number): Seqs => {
 const createRows = (db: DatabaseSync) => {
   const version = db.prepare('SELECT version FROM rows WHERE domain = ? AND kind = ? AND id = ?');
   const put = db.prepare(
-    `INSERT INTO rows (domain, kind, id, version, data) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (domain, kind, id) DO UPDATE SET version = excluded.version, data = excluded.data`,
+    `INSERT INTO rows (domain, kind, id, version, keys, data) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (domain, kind, id) DO UPDATE 
+       SET version = excluded.version, keys = excluded.keys, data = excluded.data`,
   );
   const drop = db.prepare('DELETE FROM rows WHERE domain = ? AND kind = ? AND id = ?');
   const feed = db.prepare('INSERT INTO feed (domain, seq, kind, id, op) VALUES (?, ?, ?, ?, ?)');
@@ -83,36 +84,45 @@ const createRows = (db: DatabaseSync) => {
     const found = (version.get(domain, op.kind, op.id) as { version: number } | undefined)?.version ?? 0;
     if (op.expect !== undefined && op.expect !== found) throw new Conflict('version', op.kind, op.id);
     if (op.op === 'drop' && found === 0) return 0;
-    if (op.op === 'put') put.run(domain, op.kind, op.id, found + 1, op.json);
+    if (op.op === 'put') put.run(domain, op.kind, op.id, found + 1, toKeysText(op), op.json);
     else drop.run(domain, op.kind, op.id);
     if (!op.quiet) feed.run(domain, nextSeq(), op.kind, op.id, op.op);
     return found + 1;
   };
 };
 
-/** Unique keys move between the rows of one commit in any order: all that go are freed before the first that comes. */
+const toKeysText = (op: PutOp | DropOp): string => (op.op === 'put' ? JSON.stringify(op.unique) : '[]');
+
+/**
+ * Each row keeps its own unique keys as well, so that the usual write, which changes none, touches no other table.
+ * Keys may move between the rows of one commit in any order: all that go are freed before the rows are written, and
+ * all that come are taken afterwards.
+ */
 const createUniques = (db: DatabaseSync) => {
-  const held = db.prepare('SELECT name, value FROM uniques WHERE domain = ? AND kind = ? AND id = ?');
+  const held = db.prepare('SELECT keys FROM rows WHERE domain = ? AND kind = ? AND id = ?');
   const free = db.prepare('DELETE FROM uniques WHERE domain = ? AND kind = ? AND name = ? AND value = ?');
   const holder = db.prepare('SELECT id FROM uniques WHERE domain = ? AND kind = ? AND name = ? AND value = ?');
   const take = db.prepare('INSERT INTO uniques (domain, kind, name, value, id) VALUES (?, ?, ?, ?, ?)');
-  /** Frees what the row gives up and answers what it still has to take. */
-  const release = (domain: string, op: PutOp | DropOp): Map<string, string> => {
-    const wanted = new Map(op.op === 'put' ? op.unique : []);
-    for (const row of held.all(domain, op.kind, op.id) as { name: string; value: string }[]) {
-      if (wanted.get(row.name) === row.value) wanted.delete(row.name);
-      else free.run(domain, op.kind, row.name, row.value);
-    }
-    return wanted;
-  };
-  return (domain: string, ops: readonly Op[]): void => {
-    const coming = [...uniqueKeysAfter(ops).values()].map((op) => [op, release(domain, op)] as const);
-    for (const [op, wanted] of coming) {
-      for (const [name, value] of wanted) {
-        if (holder.get(domain, op.kind, name, value)) throw new Conflict('unique', op.kind, op.id, name);
-        take.run(domain, op.kind, name, value, op.id);
+  return {
+    /** Answers the puts whose keys have to be taken. */
+    free: (domain: string, ops: readonly Op[]): PutOp[] => {
+      const coming: PutOp[] = [];
+      for (const op of lastWrites(ops).values()) {
+        const keys = (held.get(domain, op.kind, op.id) as { keys: string } | undefined)?.keys ?? '[]';
+        if (keys === toKeysText(op)) continue;
+        for (const [name, value] of JSON.parse(keys) as PutOp['unique']) free.run(domain, op.kind, name, value);
+        if (op.op === 'put') coming.push(op);
       }
-    }
+      return coming;
+    },
+    take: (domain: string, coming: readonly PutOp[]): void => {
+      for (const op of coming) {
+        for (const [name, value] of op.unique) {
+          if (holder.get(domain, op.kind, name, value)) throw new Conflict('unique', op.kind, op.id, name);
+          take.run(domain, op.kind, name, value, op.id);
+        }
+      }
+    },
   };
 };
 
@@ -141,7 +151,7 @@ const createWork = (db: DatabaseSync) => {
 
 const createCommit = (db: DatabaseSync, seqs: Seqs) => {
   const writeRow = createRows(db);
-  const writeUniques = createUniques(db);
+  const uniques = createUniques(db);
   const writeWork = createWork(db);
   const journal = db.prepare(
     `INSERT INTO journal (domain, seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr)
@@ -155,13 +165,14 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
     let seq = seqs.read(domain);
     const nextSeq = (): number => ++seq;
     const versions = new Map<string, number>();
+    const coming = uniques.free(domain, ops);
     for (const op of ops) {
       if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, nextSeq));
       else if (op.op === 'drop') writeRow(domain, op, nextSeq);
       else if (op.op === 'journal') writeJournal(domain, nextSeq(), op.entry);
       else writeWork(domain, op);
     }
-    writeUniques(domain, ops);
+    uniques.take(domain, coming);
     seqs.set(domain, seq);
     return { is: 'committed', seq, versions: [...versions] };
   };

@@ -7,12 +7,11 @@ import type { DatabaseSync } from 'node:sqlite';
 const STEP_1 = `
   CREATE TABLE domains (domain TEXT PRIMARY KEY, seq INTEGER NOT NULL, feed_gone INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE rows (
-    domain TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, data TEXT NOT NULL,
+    domain TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, keys TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (domain, kind, id));
   CREATE TABLE uniques (
     domain TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, id TEXT NOT NULL,
     PRIMARY KEY (domain, kind, name, value)) WITHOUT ROWID;
-  CREATE INDEX uniques_by_row ON uniques (domain, kind, id);
   CREATE TABLE feed (
     domain TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL,
     PRIMARY KEY (domain, seq)) WITHOUT ROWID;
