@@ -97,6 +97,8 @@ export type Changed = {
   readonly id: string;
   readonly before: Entity | undefined;
   readonly after: Entity | undefined;
+  /** Who made it; absent when another node did. */
+  readonly by?: Caller;
 };
 
 export type Domains = {
