@@ -8,7 +8,7 @@ import { type DomainFacts, type DomainMemory, type KindSpec, loadDomain } from '
 import type { Changed, Domains, Entity } from './types.ts';
 import { SYSTEM_SPACE } from './types.ts';
 
-export type LoadedDomains = Domains &
+export type LoadedDomains = Omit<Domains, 'master' | 'open' | 'loaded'> &
   AsyncDisposable & {
     readonly master: DomainMemory;
     open(name: string): Promise<DomainMemory | undefined>;
@@ -72,7 +72,7 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
   };
   const prepare = (name: string): Promise<DomainMemory> => {
     const known = domains.get(name);
-    if (known) return known;
+    if (known !== undefined) return known;
     const loading = load(name);
     domains.set(name, loading);
     loading.catch(() => domains.delete(name));

@@ -66,17 +66,20 @@ export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
     }
   };
   const isFollowed = store.driver === 'postgres';
+  const forgetOwn = (): void => {
+    if (own.size <= MAX_OWN) return;
+    for (const [row, at] of own) if (at <= seq) own.delete(row);
+  };
   const followOnce = async (signal: AbortSignal): Promise<void> => {
     for await (const entry of store.watch(name, seq, signal)) {
       const row = `${entry.kind}/${entry.id}`;
-      const ours = own.get(row);
-      const isOurs = ours !== undefined && ours >= entry.seq;
+      const isOurs = (own.get(row) ?? 0) >= entry.seq;
       if (!isOurs && collections.has(entry.kind)) {
         // A row that was dropped and made again counts its versions from 1 again.
         await locks.entity(row, () => refresh(entry.kind as Kind, entry.id, entry.op === 'drop'));
       }
       seq = entry.seq;
-      if (own.size > MAX_OWN) for (const [key, at] of own) if (at <= seq) own.delete(key);
+      forgetOwn();
     }
   };
   return {

@@ -3,7 +3,7 @@
  * A check returns the canonical value or throws a Problem that names the field.
  */
 import { isUuid } from '@parley/kit/ids.ts';
-import { badRequest } from '../codes.ts';
+import { badRequest, cannotApply } from '../codes.ts';
 import type { JsonSchema } from './endpoint.ts';
 import { isObject, type Json } from './json.ts';
 
@@ -95,7 +95,7 @@ export const key = (options: FieldOptions & { pattern?: RegExp; maxLength?: numb
   };
   return defineField('text', schema, options, (value, name) => {
     if (typeof value !== 'string') throw badRequest(name, 'must be text');
-    if (value === '' && options.required) throw badRequest(name, 'must not be empty');
+    if (value === '' && options.required) throw cannotApply(name, 'required');
     if (value.length > maxLength) throw badRequest(name, `must be at most ${maxLength} characters`);
     if (CONTROL.test(value)) throw badRequest(name, 'must not contain control characters');
     if (options.pattern && value !== '' && !options.pattern.test(value))
@@ -109,7 +109,7 @@ export const text = (options: FieldOptions & { maxLength?: number } = {}): Field
   const maxLength = options.maxLength ?? MAX_TEXT;
   return defineField('text', { type: 'string', maxLength }, options, (value, name) => {
     if (typeof value !== 'string') throw badRequest(name, 'must be text');
-    if (value === '' && options.required) throw badRequest(name, 'must not be empty');
+    if (value === '' && options.required) throw cannotApply(name, 'required');
     if (value.length > maxLength) throw badRequest(name, `must be at most ${maxLength} characters`);
     if (CONTROL_IN_TEXT.test(value)) throw badRequest(name, 'must not contain control characters');
     return value;

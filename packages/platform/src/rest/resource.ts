@@ -30,8 +30,11 @@ export type SaveContext = {
   readonly mode: Mode | 'remove';
   /** Body of a DELETE, `{"force": true}` for one. */
   readonly body: Json;
-  /** Another entity of the domain, changed in the same commit with a journal entry of its own; undefined removes it. */
-  also(kind: Kind, id: string, next: Json | undefined): void;
+  /**
+   * Another entity of the domain, changed in the same commit with a journal entry of its own; undefined removes it.
+   * Only a write that is exclusive may reach for others.
+   */
+  also(kind: Kind, id: string, change: (current: Entity) => Json | undefined): void;
   /** The next value of the domain's counter of this name; the increment is part of the commit. */
   nextNumber(counter: string): number;
 };
@@ -51,8 +54,8 @@ export type Declaration = {
   readonly domain?: DomainType;
   /** Name of the identifying field; `key` for settings. */
   readonly id?: string;
-  /** Stands for an id in GET and PATCH. */
-  readonly alias?: { readonly name: string; idOf(caller: Caller): string };
+  /** Stands for an id in GET and PATCH, for whoever is signed in; `fields` are those he may change of himself. */
+  readonly alias?: { readonly name: string; idOf(caller: Caller): string; readonly fields: readonly string[] };
   /** True when a write must be alone in its domain, because it reads or changes more than its own entity. */
   readonly isExclusive?: boolean | ((mode: SaveContext['mode'], body: Json) => boolean);
   /** Slow or asynchronous work on a checked body before anything is locked (hashing, say). */
@@ -60,13 +63,17 @@ export type Declaration = {
   /** Last checks and changes of a draft; throws to refuse. Synchronous: it runs while the entity is locked. */
   beforeSave?(draft: Json, previous: Entity | undefined, context: SaveContext): void;
   beforeRemove?(previous: Entity, context: SaveContext): void;
+  /** Counters `nextNumber` may be asked for; each is also the unique key its numbers end up under. */
+  readonly counters?: readonly string[];
+  /** Sets further stamps when the write is certain. */
+  stamp?(draft: Json, lwt: string): Json;
   /** Changes what callers see, beyond masked secrets. */
   show?(entity: Json, domain: Domain): Json;
   readonly summary: string;
 };
 
 export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | 'summary'>> &
-  Pick<Declaration, 'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show'> & {
+  Pick<Declaration, 'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show' | 'stamp'> & {
     readonly domain: DomainType;
     readonly id: string;
     readonly verbs: ReadonlySet<Verb>;
@@ -75,6 +82,7 @@ export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | '
     readonly mainKey: string;
     readonly lookup: readonly string[];
     readonly listMask: Mask;
+    readonly counters: readonly string[];
     isExclusive(mode: SaveContext['mode'], body: Json): boolean;
     /** True name of a field, whatever its spelling. */
     fieldOf(name: string): string;
@@ -159,6 +167,7 @@ export const defineResource = (declared: Declaration): Resource => {
     mainKey: keys.find((key) => key.isUnique)?.name ?? id,
     lookup: [id, ...(declared.lookup ?? [])],
     listMask: maskOf(declared.list, fieldOf),
+    counters: declared.counters ?? [],
     isExclusive: typeof exclusive === 'function' ? exclusive : () => exclusive,
     fieldOf,
     resolve: createResolver(fields, fieldOf),
@@ -166,6 +175,7 @@ export const defineResource = (declared: Declaration): Resource => {
     ...(declared.prepare ? { prepare: declared.prepare } : {}),
     ...(declared.beforeSave ? { beforeSave: declared.beforeSave } : {}),
     ...(declared.beforeRemove ? { beforeRemove: declared.beforeRemove } : {}),
+    ...(declared.stamp ? { stamp: declared.stamp } : {}),
     ...(declared.show ? { show: declared.show } : {}),
   };
 };
