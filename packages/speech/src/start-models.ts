@@ -1,0 +1,126 @@
+/** Composition of everything about models: what is on disk, what can be had, what is in memory. */
+import { join, resolve } from 'node:path';
+import type { Log } from '@parley/kit/log.ts';
+import type { ModelInfo } from './core/types.ts';
+import { type Catalog, openCatalog } from './models/catalog.ts';
+import { type Choices, openChoices } from './models/choices.ts';
+import { buildDebianModel } from './models/debian.ts';
+import { createDownloads, type Downloads } from './models/download.ts';
+import { folderNameOf, type Installed, isUsable, openInstalled } from './models/installed.ts';
+import { type Manifest, toEngineModel } from './models/manifest.ts';
+import { createModels, type ManagedModels } from './models/models.ts';
+import { createPool, type Lease, type Pool } from './models/pool.ts';
+import { startRecognizer } from './recognizer/host.ts';
+import { probeModel } from './recognizer/probe.ts';
+import { type SpeechSettings, sizeFor } from './settings.ts';
+
+export type ModelParts = {
+  readonly installed: Installed;
+  readonly catalog: Catalog;
+  readonly choices: Choices;
+  readonly downloads: Downloads;
+  readonly pool: Pool;
+  readonly models: ManagedModels;
+  lease(model: ModelInfo, signal: AbortSignal): Promise<Lease>;
+  /** File of the Silero detector, when one is installed and wanted. */
+  sileroPath(): string | undefined;
+};
+
+export const dataDirOf = ({ values }: SpeechSettings): string => resolve(values.data_dir);
+export const modelsDirOf = (settings: SpeechSettings): string =>
+  resolve(settings.values['asr.models_dir'] || join(dataDirOf(settings), 'models'));
+
+/** Opens the folders, the catalog and the pool; what must be closed goes on the stack. */
+export const openModels = async (
+  settings: SpeechSettings,
+  log: Log,
+  stack: AsyncDisposableStack,
+): Promise<ModelParts> => {
+  const { values } = settings;
+  const dataDir = dataDirOf(settings);
+  const closing = new AbortController();
+  stack.defer(() => closing.abort());
+  const installed = await openInstalled({ modelsDir: modelsDirOf(settings), dataDir, log });
+  const choices = await openChoices(dataDir);
+  const catalog = await openCatalog({
+    catalogUrl: values['registry.catalog_url'],
+    mirrors: values['registry.mirrors'],
+    signal: closing.signal,
+    log,
+  });
+  const startTimeoutMs = values['asr.engine_start_timeout'];
+  const downloads = stack.use(
+    createDownloads({
+      installed,
+      allowDownload: values['registry.allow_download'],
+      strictLicense: values['registry.strict_license'],
+      mirrors: values['registry.mirrors'],
+      concurrency: values['registry.download_concurrency'],
+      log,
+      probe: (manifest, dir, signal) => probe(manifest, dir, startTimeoutMs, signal),
+      buildDebian: (_entry, work) => buildDebianModel(work.dir, { dataDir, log, signal: work.signal }),
+    }),
+  );
+  const pool = stack.use(openPool(settings, installed, log));
+  const models = createModels({
+    installed,
+    catalog,
+    pool,
+    downloads,
+    choices,
+    defaultModel: values['asr.default_model'],
+    defaultModels: values['asr.default_models'],
+  });
+  return {
+    installed,
+    catalog,
+    choices,
+    downloads,
+    pool,
+    models,
+    lease: (model, signal) => pool.acquire({ id: model.id, revision: model.revision }, signal),
+    sileroPath: () => (values['vad.model'] === 'webrtc' ? undefined : findSilero(installed)),
+  };
+};
+
+const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Pool => {
+  const { values } = settings;
+  const sizing = sizeFor(settings);
+  const options = {
+    log,
+    startTimeoutMs: values['asr.engine_start_timeout'],
+    memoryLimitBytes: sizing.modelMemoryBytes,
+    slots: values['asr.inference_slots'],
+  };
+  return createPool({
+    start: (model) => startRecognizer(model, options),
+    find: ({ id, revision }) => {
+      const model = installed.find(id, revision);
+      return isUsable(model) ? model : undefined;
+    },
+    memoryBytes: sizing.modelMemoryBytes,
+    maxResident: sizing.maxResidentModels,
+    acquireTimeoutMs: values['asr.acquire_timeout'],
+    idleMs: values['asr.idle_ttl'],
+    numThreads: values['asr.num_threads'],
+    log,
+    onUnloadable: ({ id, revision }, reason) => {
+      log.error({ model: folderNameOf(id, revision), reason }, 'model is quarantined');
+      void installed.quarantine(id, revision, reason);
+    },
+  });
+};
+
+const probe = async (manifest: Manifest, dir: string, startTimeoutMs: number, signal: AbortSignal): Promise<void> => {
+  if (manifest.kind !== 'asr' || manifest.streaming) return;
+  const outcome = await probeModel(toEngineModel(manifest, dir), { startTimeoutMs, signal });
+  if (!outcome.ok) throw new Error(outcome.reason);
+};
+
+const findSilero = (installed: Installed): string | undefined => {
+  const model = installed
+    .list()
+    .find((one) => isUsable(one) && one.manifest.kind === 'vad' && one.manifest.family === 'silero_vad');
+  const file = isUsable(model) ? model.manifest.files.model : undefined;
+  return model && file ? join(model.dir, file) : undefined;
+};

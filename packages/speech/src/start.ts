@@ -1,0 +1,244 @@
+/** The composition of the speech service: every part is made here, in order, and disposed in reverse. */
+import { readFileSync } from 'node:fs';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mount } from '@parley/kit/http/endpoint.ts';
+import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
+import type { Log } from '@parley/kit/log.ts';
+import { printSettings } from '@parley/kit/settings.ts';
+import type { FastifyInstance } from 'fastify';
+import type { MediaOptions } from './audio/audio.ts';
+import { startMedia } from './audio/media.ts';
+import { problem } from './core/codes.ts';
+import type { Models } from './core/speech.ts';
+import type { TranscriptionRequest } from './core/types.ts';
+import { renderProblem } from './dialects/errors.ts';
+import { endpointsOf } from './endpoints.ts';
+import { ensureKeys } from './keys/issue.ts';
+import { openKeys } from './keys/keys.ts';
+import { createGuards, type GuardParts } from './keys/require-key.ts';
+import { isUsable } from './models/installed.ts';
+import { createScheduler } from './pipeline/scheduler.ts';
+import type { Line } from './pipeline/transcribe.ts';
+import type { EngineVersions } from './recognizer/messages.ts';
+import { readEngineVersions } from './recognizer/probe.ts';
+import type { Recognizer } from './recognizer/recognizer.ts';
+import type { Health, Readiness } from './server/health.ts';
+import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
+import { createSpeech, type RunningSpeech } from './speech.ts';
+import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
+
+export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
+
+export type StartOptions = {
+  /** Writes to the operator's terminal; absent when there is none. */
+  readonly tell?: (text: string) => void;
+  /** Aborting gives up a start that is still under way. */
+  readonly signal?: AbortSignal;
+};
+
+const PRIVATE_FOLDER = 0o700;
+
+/** Starts the service. Resolves when it serves and a model is chosen; rejects when it cannot be started. */
+export const startSpeech = async (
+  settings: SpeechSettings,
+  log: Log,
+  options: StartOptions = {},
+): Promise<RunningService> => {
+  await using stack = new AsyncDisposableStack();
+  const dataDir = dataDirOf(settings);
+  const spoolDir = join(dataDir, 'spool', 'uploads');
+  await mkdir(spoolDir, { recursive: true, mode: PRIVATE_FOLDER });
+  await chmod(join(dataDir, 'spool'), PRIVATE_FOLDER);
+
+  const guardParts = await openGuards(settings, log, options);
+  const modelParts = await openModels(settings, log, stack);
+  const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
+  const state: State = { isChosen: false, versions: {} };
+  const line = openLine(settings, modelParts, media, log);
+  const speech = createSpeech({
+    line,
+    models: onceChosen(modelParts.models, state),
+    limits: {
+      maxWaiting: settings.values['jobs.sync_max_waiting'],
+      maxProcessingMs: settings.values['jobs.max_processing_time'],
+    },
+  });
+
+  const app = createServer(serverOptions(settings, log, await readTls(settings)));
+  const endpoints = endpointsOf({
+    speech,
+    uploads: {
+      spoolDir,
+      maxBytes: settings.values['server.max_upload_bytes'],
+      idleMs: settings.values['server.body_idle_timeout'],
+    },
+    subtitles: subtitlesOf(settings),
+    modelAliases: settings.values['api.model_aliases'],
+    config: () => printSettings(SPEECH_SETTINGS, settings),
+    health: () => toHealth(state),
+    readiness: () => toReadiness(app, state, speech, modelParts, settings),
+    uiEnabled: settings.values['ui.enabled'],
+  });
+  mount(app, endpoints, createGuards(guardParts));
+  const listening = await listen(app, { host: settings.values.host, port: settings.values['server.port'] });
+  stack.defer(() => listening.close());
+
+  state.versions = await readVersions(modelParts, log);
+  await chooseFirstModel(settings, modelParts, log, options);
+  state.isChosen = true;
+  log.info({ url: listening.url }, 'speech serves');
+  const owned = stack.move();
+  return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+};
+
+/** What is only known some time after the service listens. */
+type State = { isChosen: boolean; versions: Partial<EngineVersions> };
+
+/** Until the first model is chosen a request is told to come back, not that there is no model. */
+const onceChosen = (models: Models, state: State): Models => ({
+  ...models,
+  resolve: async (model, language) => {
+    if (state.isChosen || model !== undefined) return models.resolve(model, language);
+    throw problem('model_unavailable', 'The service is still getting its first model.', { retryAfterSec: 10 });
+  },
+});
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+const openGuards = async (settings: SpeechSettings, log: Log, options: StartOptions): Promise<GuardParts> => {
+  const { values } = settings;
+  if (values['auth.mode'] === 'open') {
+    if (!LOOPBACK.has(values.host)) throw new Error('auth.mode open needs a loopback address in host.');
+    log.warn('auth.mode is open: every local caller is an administrator');
+    return { mode: 'open' };
+  }
+  const dir = join(dataDirOf(settings), 'speech');
+  await mkdir(dir, { recursive: true, mode: PRIVATE_FOLDER });
+  const path = values['auth.keys_file'] || join(dir, 'keys.json');
+  await ensureKeys({
+    path,
+    firstKeysPath: join(dir, 'first-keys'),
+    adminSecret: values['auth.admin_key'],
+    userSecret: values['auth.user_key'],
+    otherSecrets: values['auth.keys'],
+    ...(options.tell ? { tell: options.tell } : {}),
+  });
+  const onFault = (thrown: unknown): void =>
+    log.error({ err: thrown }, 'keys file cannot be used; the keys stay as they were');
+  return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: Date.now };
+};
+
+const openLine = (settings: SpeechSettings, parts: ModelParts, media: Line['media'], log: Log): Line => {
+  const { values } = settings;
+  return {
+    media,
+    scheduler: createScheduler((recognizer) => recognizer.facts.slots),
+    lease: parts.lease,
+    mediaOptions: (request, recognizer) => mediaOptionsOf(settings, parts, request, recognizer),
+    hotwords: { enabled: values['postproc.hotwords.enabled'], defaultScore: values['postproc.hotwords.default_score'] },
+    log,
+  };
+};
+
+const mediaOptionsOf = (
+  { values }: SpeechSettings,
+  parts: ModelParts,
+  request: TranscriptionRequest,
+  { facts }: Recognizer,
+): MediaOptions => ({
+  channelMode: request.channelMode ?? values['audio.channel_mode'],
+  maxSplitChannels: values['audio.max_split_channels'],
+  sampleRate: facts.sampleRate,
+  cut: facts.cut,
+  voiceActivity: {
+    enabled: request.voiceActivity ?? values['vad.enabled'],
+    threshold: values['vad.threshold'],
+    minSilenceMs: values['vad.min_silence_ms'],
+    minSpeechMs: values['vad.min_speech_ms'],
+    sileroPath: parts.sileroPath(),
+  },
+  maxDurationSec: values['audio.max_duration'] / 1000,
+  rawPcmRate: request.rawPcmRate,
+  ffmpegPath: values['audio.ffmpeg_path'],
+  ffmpegTimeoutMs: values['audio.ffmpeg_timeout'],
+});
+
+const subtitlesOf = ({ values }: SpeechSettings) => ({
+  maxChars: values['subtitles.max_chars'],
+  maxLines: values['subtitles.max_lines'],
+  maxSeconds: values['subtitles.max_seconds'],
+});
+
+const serverOptions = (settings: SpeechSettings, log: Log, tls: ServerOptions['tls']): ServerOptions => {
+  const { values } = settings;
+  return {
+    log,
+    name: 'speech',
+    render: renderProblem,
+    limits: {
+      headersTimeoutMs: values['server.read_header_timeout'],
+      bodyIdleMs: values['server.body_idle_timeout'],
+      shutdownGraceMs: values['server.shutdown_grace'],
+    },
+    ...(tls ? { tls } : {}),
+    ...(values['server.trusted_proxies'].length > 0 ? { trustProxies: values['server.trusted_proxies'] } : {}),
+    ...(values['api.cors.enabled']
+      ? { cors: { origins: values['api.cors.origins'], exposedHeaders: EXPOSED_HEADERS } }
+      : {}),
+  };
+};
+
+const EXPOSED_HEADERS = ['X-Request-Id', 'X-Service-Warnings', 'Retry-After', 'Location'];
+
+const readTls = async ({ values }: SpeechSettings): Promise<ServerOptions['tls']> => {
+  const [cert, key] = [values['server.tls.cert'], values['server.tls.key']];
+  if (cert === '' && key === '') return undefined;
+  if (cert === '' || key === '') throw new Error('server.tls.cert and server.tls.key go together.');
+  return { cert: await readFile(cert), key: await readFile(key) };
+};
+
+const readVersions = async ({ installed }: ModelParts, log: Log): Promise<Partial<EngineVersions>> => {
+  const model = installed.list().find((one) => isUsable(one) && one.manifest.engine === 'pocketsphinx');
+  const libraryPaths = isUsable(model) ? model.manifest.library_paths.map((path) => join(model.dir, path)) : [];
+  return readEngineVersions({ libraryPaths }).catch((thrown: unknown) => {
+    log.error({ err: thrown }, 'versions of the native libraries cannot be read');
+    return {};
+  });
+};
+
+const packageVersion = (): string => {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return manifest.version;
+};
+
+const toHealth = ({ versions }: State): Health => ({ version: packageVersion(), engines: versions });
+
+const toReadiness = (
+  app: FastifyInstance,
+  state: State,
+  speech: RunningSpeech,
+  { pool, installed }: ModelParts,
+  { values }: SpeechSettings,
+): Readiness => {
+  const underWay = speech.underWay();
+  const limit = values['jobs.sync_max_waiting'];
+  const status = drainingOf(app).signal.aborted
+    ? 'draining'
+    : !state.isChosen
+      ? 'starting'
+      : underWay >= limit
+        ? 'saturated'
+        : 'ready';
+  return {
+    status,
+    queue_depth: underWay,
+    queue_size: limit,
+    queued_bytes: 0,
+    max_queued_bytes: 0,
+    running: underWay,
+    workers: limit,
+    models_resident: installed.list().filter((model) => (pool.residence(model).state?.name ?? 'loading') !== 'loading')
+      .length,
+  };
+};
