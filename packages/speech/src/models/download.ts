@@ -2,17 +2,18 @@
  * Installs catalog models: queue, fetch, check, unpack, describe, probe, and one rename to `{id}@{revision}`. One
  * download per model whoever asks; it goes on when the asker leaves. Nothing half-installed is ever seen.
  */
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { CatalogModel, DebianSource, PinnedSource } from './catalog.ts';
-import { asStorageFault, DownloadFault } from './fault.ts';
+import { DownloadFault } from './fault.ts';
 import { applyMirrors, type FetchTimes, fetchFile, type ProxyEnv } from './fetch-file.ts';
 import { createGate } from './gate.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
 import { takeLock } from './lock.ts';
-import { MANIFEST_FILE, type Manifest } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
+import { place, withStaging, writeManifest } from './place.ts';
 import { unpackArchive } from './unpack.ts';
 
 export type DownloadState = 'queued' | 'downloading' | 'verifying' | 'unpacking' | 'installing';
@@ -84,14 +85,6 @@ const contentOf = async (dir: string): Promise<string> => {
   return only?.isDirectory() ? join(dir, only.name) : dir;
 };
 
-const checkRoles = async (dir: string, manifest: Manifest): Promise<void> => {
-  for (const [role, path] of Object.entries(manifest.files)) {
-    if (!(await stat(join(dir, path)).catch(() => undefined))) {
-      throw new DownloadFault('model_unusable', `The archive lacks the ${role} file ${path}.`);
-    }
-  }
-};
-
 const fetchPinned = async (
   entry: CatalogModel & { source: PinnedSource },
   partPath: string,
@@ -148,18 +141,6 @@ const buildPinned = async (
   return { dir: await contentOf(work.dir), manifest };
 };
 
-/** Puts a finished folder in its place; what was there before goes only when the new one is complete. */
-const place = async (from: string, modelsDir: string, manifest: Manifest): Promise<void> => {
-  const target = join(modelsDir, folderNameOf(manifest.id, manifest.revision));
-  const old = join(modelsDir, `.old-${process.pid}-${folderNameOf(manifest.id, manifest.revision)}`);
-  const had = await rename(target, old).then(
-    () => true,
-    () => false,
-  );
-  await rename(from, target);
-  if (had) await rm(old, { recursive: true, force: true });
-};
-
 const install = async (
   entry: CatalogModel,
   attempts: number,
@@ -171,35 +152,13 @@ const install = async (
     ? await buildPinned(entry, attempts, work, options)
     : { dir: work.dir, manifest: await options.buildDebian(entry as CatalogModel & { source: DebianSource }, work) };
   work.report('installing');
-  await checkRoles(built.dir, built.manifest);
-  await writeFile(join(built.dir, MANIFEST_FILE), `${JSON.stringify(built.manifest, undefined, 2)}\n`);
+  await writeManifest(built.dir, built.manifest);
   await options.probe?.(built.manifest, built.dir, work.signal).catch((cause: Error) => {
     work.signal.throwIfAborted();
     throw new DownloadFault('model_unusable', `The model does not load: ${cause.message}`, { cause });
   });
   work.signal.throwIfAborted();
-  await place(built.dir, installed.modelsDir, built.manifest);
-  await installed.refresh();
-  const model = installed.find(built.manifest.id, built.manifest.revision);
-  if (!isUsable(model)) throw new DownloadFault('model_unusable', model?.problem ?? 'The model folder is gone.');
-  return model;
-};
-
-const withStaging = async (
-  modelsDir: string,
-  name: string,
-  run: (dir: string) => Promise<UsableModel>,
-): Promise<UsableModel> => {
-  const staging = join(modelsDir, `.staging-${process.pid}-${name}`);
-  try {
-    await rm(staging, { recursive: true, force: true });
-    await mkdir(staging, { recursive: true });
-    return await run(staging);
-  } catch (error) {
-    throw asStorageFault(error);
-  } finally {
-    await rm(staging, { recursive: true, force: true });
-  }
+  return place(built.dir, built.manifest, installed);
 };
 
 export const createDownloads = (options: DownloadOptions): Downloads => {

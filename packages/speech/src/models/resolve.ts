@@ -74,19 +74,20 @@ const configured = (
   return isUsable(model) ? model : undefined;
 };
 
-/** The model for requests that name neither model nor language, if any is installed. */
-export const defaultModelOf = (models: readonly InstalledModel[], rules: ResolveRules): UsableModel | undefined => {
-  const usable = models.filter(isUsable).filter(isTranscriber);
-  return (
-    configured(usable, rules.defaultModel, rules) ??
-    configured(usable, rules.firstChoice, rules) ??
-    mostCapable(oneEach(usable, rules))
-  );
-};
-
 /** One revision of each id: the serving one. */
 const oneEach = (models: readonly UsableModel[], rules: ResolveRules): UsableModel[] =>
   [...new Set(models.map((model) => model.id))].flatMap((id) => configured(models, id, rules) ?? []);
+
+/** The model for requests that name neither model nor language, if any is installed. */
+export const defaultModelOf = (models: readonly InstalledModel[], rules: ResolveRules): UsableModel | undefined => {
+  const usable = models.filter(isUsable).filter(isTranscriber);
+  const wanted = configured(usable, rules.defaultModel, rules);
+  const first = configured(usable, rules.firstChoice, rules);
+  const best = mostCapable(oneEach(usable, rules));
+  // A first start that only found the demonstration model must not stand against a real one that came later.
+  const outgrown = first?.manifest.demonstration === true && best?.manifest.demonstration === false;
+  return wanted ?? (outgrown ? best : (first ?? best));
+};
 
 const forLanguage = (models: readonly InstalledModel[], base: string, rules: ResolveRules): UsableModel | undefined => {
   const usable = models.filter(isUsable).filter(isTranscriber);
