@@ -1,5 +1,6 @@
-/** The log: JSON lines by pino. Ids, sizes, durations and codes go in; audio, text, passwords and tokens never do. */
+/** The log: JSON lines by pino, or plain ones where a person watches. Ids, sizes, durations and codes go in; audio, text, passwords and tokens never do. */
 import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
 
 export type Log = Logger;
 
@@ -17,9 +18,17 @@ const REDACTED = [
   '*.secret',
 ];
 
-/** A JSON log on standard error: standard output belongs to the commands' own answers. */
+/**
+ * A log on standard error, since standard output belongs to the commands' own answers: JSON lines, or plain ones when
+ * standard error is a terminal. Written at once, so that the last line before a death is there.
+ */
 export const createLog = (name: string, level: LogLevel = 'info'): Log =>
-  pino({ name, level, redact: { paths: REDACTED, censor: '[redacted]' } }, pino.destination({ dest: 2, sync: true }));
+  pino(
+    { name, level, redact: { paths: REDACTED, censor: '[redacted]' } },
+    process.stderr.isTTY
+      ? pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
+      : pino.destination({ dest: 2, sync: true }),
+  );
 
 /** A log that says nothing, for tests. */
 export const createSilentLog = (): Log => pino({ level: 'silent' });

@@ -4,10 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Log } from '@parley/kit/log.ts';
-
-/** What a service is told and tells over the channel between processes. */
-export type ToNode = { readonly type: 'stop' } | { readonly type: 'ping' };
-export type FromNode = { readonly type: 'ready'; readonly url: string } | { readonly type: 'pong' };
+import { EXIT_CONFIG, type FromService, type ToService } from '@parley/kit/service.ts';
 
 export type NodeSpec = {
   /** Unique; also the word its command line shows. */
@@ -59,18 +56,17 @@ const LIMITS: Limits = {
   startTimeoutMs: 600_000,
 };
 
-/** A service ends with this when its settings cannot be used (EX_CONFIG of sysexits.h); starting it again is useless. */
-export const EXIT_CONFIG = 78;
-
 export type Supervisor = AsyncDisposable & {
   nodes(): readonly NodeRecord[];
-  /** Rejects when a node says that its settings cannot be used; never resolves otherwise until disposed. */
+  /** Rejects when a node's settings cannot be used, or when it ends by itself before it ever served. */
   readonly failed: Promise<never>;
 };
 
 type Running = {
   readonly spec: NodeSpec;
   status: NodeStatus;
+  /** It was ready at least once. */
+  served: boolean;
   child: ChildProcess | undefined;
   url: string | undefined;
   startedAtMs: number | undefined;
@@ -102,15 +98,16 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     node.child = child;
-    child.on('message', (message: FromNode) => hear(node, message));
+    child.on('message', (message: FromService) => hear(node, message));
     child.on('error', (error) => log.error({ node: node.spec.name, err: error }, 'node cannot be reached'));
     child.once('exit', (code, signal) => ended(node, code, signal));
   };
 
-  const hear = (node: Running, message: FromNode): void => {
+  const hear = (node: Running, message: FromService): void => {
     node.missed = 0;
     if (message.type !== 'ready') return;
     node.status = 'active';
+    node.served = true;
     node.url = message.url;
     log.info({ node: node.spec.name, pid: node.child?.pid, url: message.url }, 'node is ready');
     options.onReady?.(toRecord(node));
@@ -122,9 +119,11 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
       node.status = 'stopped';
       return;
     }
-    if (code === EXIT_CONFIG) {
+    // Starting it again would give the same sentence ten times a minute.
+    if (code === EXIT_CONFIG || (!node.served && signal === null)) {
       node.status = 'inactive';
-      fail(new Error(`${node.spec.name} cannot start with these settings.`));
+      const reason = code === EXIT_CONFIG ? 'cannot use these settings' : `ended with code ${code} before it served`;
+      fail(new Error(`${node.spec.name} ${reason}; its last lines above say why.`));
       return;
     }
     const delayMs = backOff(node, limits);
@@ -156,6 +155,7 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
 const createNode = (spec: NodeSpec): Running => ({
   spec,
   status: 'starting',
+  served: false,
   child: undefined,
   url: undefined,
   startedAtMs: undefined,
@@ -208,7 +208,7 @@ const beat = (node: Running, limits: Limits, log: Log): void => {
 };
 
 /** The child may be gone between the check and the call; its exit is handled where it is heard. */
-const send = (child: ChildProcess, message: ToNode): void => {
+const send = (child: ChildProcess, message: ToService): void => {
   if (child.connected) child.send(message, () => undefined);
 };
 

@@ -80,8 +80,13 @@ describe('supervisor', () => {
 
   it('gives up at once on a node whose settings cannot be used', async () => {
     await using supervisor = startSupervisor([spec('one', 'config')], { log, limits });
-    await assert.rejects(supervisor.failed, /one cannot start with these settings/);
+    await assert.rejects(supervisor.failed, /one cannot use these settings/);
     assert.equal(supervisor.nodes()[0]?.status, 'inactive');
+  });
+
+  it('gives up on a node that ends before it ever served', async () => {
+    await using supervisor = startSupervisor([spec('one', 'early')], { log, limits });
+    await assert.rejects(supervisor.failed, /one ended with code 3 before it served/);
   });
 
   it('lets a node rest that crashes again and again', async () => {

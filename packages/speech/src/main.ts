@@ -3,4 +3,9 @@ import { runService } from '@parley/kit/service.ts';
 import { SPEECH_SETTINGS } from './settings.ts';
 import { startSpeech } from './start.ts';
 
-await runService({ name: 'speech', declaration: SPEECH_SETTINGS, start: startSpeech });
+process.exitCode = await runService({
+  name: 'speech',
+  declaration: SPEECH_SETTINGS,
+  logLevel: (values) => values['log.level'],
+  start: (settings, log, signal) => startSpeech(settings, log, { signal, terminal: process.stdout }),
+});

@@ -17,7 +17,9 @@ import { endpointsOf } from './endpoints.ts';
 import { ensureKeys } from './keys/issue.ts';
 import { openKeys } from './keys/keys.ts';
 import { createGuards, type GuardParts } from './keys/require-key.ts';
+import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
+import { showProgress, type Terminal } from './models/progress.ts';
 import { createScheduler } from './pipeline/scheduler.ts';
 import type { Line } from './pipeline/transcribe.ts';
 import type { EngineVersions } from './recognizer/messages.ts';
@@ -31,8 +33,8 @@ import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
 export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
 
 export type StartOptions = {
-  /** Writes to the operator's terminal; absent when there is none. */
-  readonly tell?: (text: string) => void;
+  /** Where a person reads what happens: keys, and which model is fetched. */
+  readonly terminal?: Terminal;
   /** Aborting gives up a start that is still under way. */
   readonly signal?: AbortSignal;
 };
@@ -85,7 +87,7 @@ export const startSpeech = async (
   stack.defer(() => listening.close());
 
   state.versions = await readVersions(modelParts, log);
-  await chooseFirstModel(settings, modelParts, log, options);
+  await takeFirst(settings, modelParts, log, options);
   state.isChosen = true;
   log.info({ url: listening.url }, 'speech serves');
   const owned = stack.move();
@@ -103,6 +105,23 @@ const onceChosen = (models: Models, state: State): Models => ({
     throw problem('model_unavailable', 'The service is still getting its first model.', { retryAfterSec: 10 });
   },
 });
+
+const takeFirst = async (
+  settings: SpeechSettings,
+  parts: ModelParts,
+  log: Log,
+  options: StartOptions,
+): Promise<void> => {
+  const { terminal, signal = new AbortController().signal } = options;
+  await takeFirstModel({
+    ...parts,
+    log,
+    signal,
+    mode: settings.values['registry.first_start'],
+    tell: (line) => void terminal?.write(`speech    ${line}\n`),
+    watch: (download) => terminal && showProgress(download, terminal),
+  });
+};
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -122,7 +141,8 @@ const openGuards = async (settings: SpeechSettings, log: Log, options: StartOpti
     adminSecret: values['auth.admin_key'],
     userSecret: values['auth.user_key'],
     otherSecrets: values['auth.keys'],
-    ...(options.tell ? { tell: options.tell } : {}),
+    // Secrets are for eyes only: output that is kept in a log gets none.
+    ...(options.terminal?.isTTY ? { tell: (text: string) => options.terminal?.write(text) } : {}),
   });
   const onFault = (thrown: unknown): void =>
     log.error({ err: thrown }, 'keys file cannot be used; the keys stay as they were');

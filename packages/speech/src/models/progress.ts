@@ -1,38 +1,56 @@
-/** How far a download is, for a person: a bar that moves on a terminal, a line now and then elsewhere. */
+/** How far a download is, for people: one line that is rewritten on a terminal, a few lines elsewhere. */
 import type { Download, DownloadProgress } from './download.ts';
 
-export type Terminal = { write(text: string): unknown; readonly isTTY?: boolean | undefined };
+/** Where the lines go; standard output, standard error, or a test. */
+export type ProgressOutput = { write(text: string): unknown; readonly isTTY?: boolean };
 
-const BAR_CHARS = 24;
+const BAR_CELLS = 24;
+const REDRAW_MS = 100;
 const MIB = 2 ** 20;
-/** Percent between two lines where there is no terminal. */
-const LINE_STEP = 25;
+const LINE_STEP_PERCENT = 25;
+const STATE_WORDS = {
+  queued: 'waiting',
+  downloading: 'downloading',
+  verifying: 'checking',
+  unpacking: 'unpacking',
+  installing: 'installing',
+} as const;
 
-const renderBar = ({ model_id, state, downloaded, total, percent }: DownloadProgress): string => {
-  const filled = Math.round((percent / 100) * BAR_CHARS);
-  const size =
-    total > 0
-      ? `${(downloaded / MIB).toFixed(1)} of ${(total / MIB).toFixed(1)} MiB`
-      : `${(downloaded / MIB).toFixed(1)} MiB`;
-  return `${model_id} [${'#'.repeat(filled)}${'.'.repeat(BAR_CHARS - filled)}] ${String(Math.floor(percent)).padStart(3)} %  ${size}  ${state}`;
+const sizeWords = ({ downloaded, total }: DownloadProgress): string =>
+  total > 0
+    ? `${(downloaded / MIB).toFixed(1)} of ${(total / MIB).toFixed(1)} MiB`
+    : `${(downloaded / MIB).toFixed(1)} MiB`;
+
+/** `zipformer-small-en  ████████░░░░  34 %  36.4 of 107.0 MiB  downloading` */
+export const renderProgress = (progress: DownloadProgress): string => {
+  const filled = Math.round((progress.percent / 100) * BAR_CELLS);
+  const bar = '█'.repeat(filled) + '░'.repeat(BAR_CELLS - filled);
+  const percent = progress.total > 0 ? `${String(progress.percent).padStart(3)} %  ` : '';
+  return `${progress.model_id}  ${bar}  ${percent}${sizeWords(progress)}  ${STATE_WORDS[progress.state]}`;
 };
 
-/** Shows a download until it is over. */
-export const showProgress = (download: Download, terminal: Terminal): void => {
-  let lastLine = '';
-  const onTerminal = (progress: DownloadProgress): void => {
-    terminal.write(`\r\u001b[K${renderBar(progress)}`);
+/** Shows a download until it is over. What the outcome was is the caller's to say. */
+export const showProgress = (download: Download, out: ProgressOutput): void => {
+  const tty = out.isTTY === true;
+  let drawnMs = 0;
+  let told = '';
+  const draw = (progress: DownloadProgress): void => {
+    if (tty) {
+      const now = performance.now();
+      if (now - drawnMs < REDRAW_MS && progress.state === 'downloading') return;
+      drawnMs = now;
+      out.write(`\r\x1b[K${renderProgress(progress)}`);
+      return;
+    }
+    const step = `${progress.state} ${Math.floor(progress.percent / LINE_STEP_PERCENT)}`;
+    if (step === told) return;
+    told = step;
+    out.write(`${progress.model_id}: ${STATE_WORDS[progress.state]}, ${sizeWords(progress)}\n`);
   };
-  const onLines = (progress: DownloadProgress): void => {
-    const step = `${progress.state} ${Math.floor(progress.percent / LINE_STEP)}`;
-    if (step === lastLine) return;
-    lastLine = step;
-    terminal.write(`${renderBar(progress)}\n`);
-  };
-  const stop = download.subscribe(terminal.isTTY ? onTerminal : onLines);
+  const stop = download.subscribe(draw);
   const end = (): void => {
     stop();
-    if (terminal.isTTY) terminal.write('\r\u001b[K');
+    if (tty && drawnMs > 0) out.write('\r\x1b[K');
   };
   download.done.then(end, end);
 };
