@@ -3,14 +3,8 @@
  * FastAPI's `detail` everywhere else. The path decides, so that unknown routes and bad keys are answered in kind too.
  */
 import { STATUS_CODES } from 'node:http';
+import type { Rendered, RequestFacts } from '@parley/kit/http/errors.ts';
 import type { Problem } from '@parley/kit/problem.ts';
-import type { FastifyRequest } from 'fastify';
-
-export type RenderedProblem = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
-};
 
 /** Bounds of `Retry-After`, s: openai-node ignores anything above a minute. */
 const MIN_RETRY_AFTER_SEC = 1;
@@ -20,21 +14,20 @@ const DEFAULT_RETRY_AFTER_SEC = 5;
 /** Codes for which trying again would only send the upload once more; openai-node retries every 5xx unless told. */
 const FINAL_CODES: ReadonlySet<string> = new Set(['not_implemented', 'inference_failed', 'processing_timeout']);
 
-/** Writes a Problem for this request: status, headers and a body to be sent as JSON of `content-type`. */
-export const renderProblem = (problem: Problem, request: FastifyRequest): RenderedProblem => {
-  const path = request.url.split('?', 1)[0] ?? '/';
+/** Writes a Problem for this request: status, headers and a body to be sent as JSON. */
+export const renderProblem = (problem: Problem, request: RequestFacts): Rendered => {
+  const { path } = request;
   const dialect = isUnder(path, '/api') ? renderNative : isUnder(path, '/v1') ? renderCompat : renderLegacy;
-  const { contentType, body } = dialect(problem, path, request);
-  return { status: problem.status, headers: { 'content-type': contentType, ...headersOf(problem, request) }, body };
+  const { contentType, body } = dialect(problem, request);
+  return { status: problem.status, headers: { 'content-type': contentType, ...headersOf(problem) }, body };
 };
 
 const isUnder = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
 
-const headersOf = (problem: Problem, request: FastifyRequest): Record<string, string> => ({
+const headersOf = (problem: Problem): Record<string, string> => ({
   ...(problem.status === 401 && { 'www-authenticate': 'Bearer realm="parley"' }),
   ...((problem.status === 429 || problem.status === 503) && { 'retry-after': String(retryAfterOf(problem)) }),
   ...(FINAL_CODES.has(problem.code) && { 'x-should-retry': 'false' }),
-  ...(hasUnreadBody(request) && { connection: 'close' }),
 });
 
 const retryAfterOf = (problem: Problem): number =>
@@ -43,15 +36,11 @@ const retryAfterOf = (problem: Problem): number =>
     Math.max(MIN_RETRY_AFTER_SEC, Math.ceil(problem.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC)),
   );
 
-/** What was not read of an upload would have to be read before the connection could serve another request. */
-const hasUnreadBody = ({ raw, headers }: FastifyRequest): boolean =>
-  !raw.readableEnded && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
-
 type Body = { readonly contentType: string; readonly body: unknown };
-type Render = (problem: Problem, path: string, request: FastifyRequest) => Body;
+type RenderBody = (problem: Problem, request: RequestFacts) => Body;
 
 /** RFC 9457 with `code`, `param` and `request_id` added. */
-const renderNative: Render = (problem, path, request) => ({
+const renderNative: RenderBody = (problem, { path, requestId }) => ({
   contentType: 'application/problem+json',
   body: {
     type: `/docs#error-${problem.code}`,
@@ -61,7 +50,7 @@ const renderNative: Render = (problem, path, request) => ({
     instance: path,
     code: problem.code,
     ...(problem.param !== undefined && { param: problem.param }),
-    request_id: request.id,
+    request_id: requestId,
     ...(Array.isArray(problem.details?.errors) && { errors: problem.details.errors }),
   },
 });
@@ -73,9 +62,9 @@ const COMPAT_CODES: Readonly<Record<string, string>> = {
 };
 
 /** The OpenAI error object; `param` and `code` are always there, null when there is nothing to say. */
-const renderCompat: Render = (problem, path, request) => ({
+const renderCompat: RenderBody = (problem, { path, method }) => ({
   contentType: 'application/json; charset=utf-8',
-  body: { error: compatErrorOf(problem, `${request.method} ${path}`) },
+  body: { error: compatErrorOf(problem, `${method} ${path}`) },
 });
 
 /** The inner object of an OpenAI error; `route` is named when there is no such route. */
@@ -97,7 +86,7 @@ const compatTypeOf = (status: number): string => {
 };
 
 /** FastAPI's `detail`: a plain sentence for routing faults, the list a validator made, else message and code. */
-const renderLegacy: Render = (problem) => ({
+const renderLegacy: RenderBody = (problem) => ({
   contentType: 'application/json; charset=utf-8',
   body: { detail: legacyDetailOf(problem) },
 });

@@ -1,7 +1,5 @@
-/** Where keys are kept: the setting's file, else `speech/keys.json` in the data folder; first secrets beside the data. */
+/** Where keys are kept: the file the setting names, else `speech/keys.json` in the data folder. */
 import { join, resolve } from 'node:path';
 
 export const keysPathOf = (dataDir: string, keysFile: string): string =>
   resolve(keysFile || join(dataDir, 'speech', 'keys.json'));
-
-export const firstKeysPathOf = (dataDir: string): string => resolve(dataDir, 'first-keys');

@@ -78,7 +78,7 @@ const refused = (path: string, summary: string, message: string, reason?: string
 
 const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> => {
   const strict = readStrictHeader(call.request);
-  return withUpload(parts.uploads, call, 'file', async (upload, fields) => {
+  return withUpload<unknown>(parts.uploads, call, 'file', async (upload, fields) => {
     const form = parseTranscriptionForm(fields, strict);
     const { warnings, ...choice } = await chooseModel(parts, form);
     const request: TranscriptionRequest = {
@@ -89,9 +89,9 @@ const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> =
     if (form.stream) return streamTranscription(parts, call, request, upload);
     const transcript = await parts.speech.transcribe(call.caller, request, upload, { signal: call.signal });
     const all = mergeWarnings(request.warnings, transcript.warnings);
-    sendWarningCodes(call.reply, all);
     const { type, body } = render(parts, form, transcript, all);
-    return call.reply.type(type).send(body);
+    sendWarningCodes(call.reply, all);
+    return () => call.reply.type(type).send(body);
   });
 };
 

@@ -7,8 +7,8 @@ import { isLanguageTag, toLanguage } from '../language.ts';
 export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'tsv'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-const CHANNEL_MODES = ['downmix', 'first', 'split'] as const satisfies readonly ChannelMode[];
-const DECODING_METHODS = ['greedy_search', 'modified_beam_search'] as const satisfies readonly DecodingMethod[];
+export const CHANNEL_MODES = ['downmix', 'first', 'split'] as const satisfies readonly ChannelMode[];
+export const DECODING_METHODS = ['greedy_search', 'modified_beam_search'] as const satisfies readonly DecodingMethod[];
 const MODEL = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(@[A-Za-z0-9][A-Za-z0-9._-]{0,63})?$/;
 const MAX_SPEAKERS = 32;
 const MAX_HOTWORDS_SCORE = 10;

@@ -60,9 +60,9 @@ const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> =
     const asked = parseTranscribeForm(form, strictHeader);
     const transcript = await parts.speech.transcribe(call.caller, asked.request, upload, { signal: call.signal });
     const warnings = mergeWarnings(asked.request.warnings, transcript.warnings);
-    sendWarningCodes(call.reply, warnings);
     const { type, body } = render(parts, asked, transcript, warnings);
-    return call.reply.type(type).send(body);
+    sendWarningCodes(call.reply, warnings);
+    return () => call.reply.type(type).send(body);
   });
 };
 

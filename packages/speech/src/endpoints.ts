@@ -1,0 +1,33 @@
+/** Everything the speech service answers. What is not in this list is not served. */
+import { TRANSCRIPTION_NOTES } from './dialects/compat/notes.ts';
+import { compatEndpoints } from './dialects/compat/routes.ts';
+import type { DialectParts, SpeechEndpoint } from './dialects/dialect.ts';
+import { TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
+import { nativeEndpoints } from './dialects/native/routes.ts';
+import { type HealthParts, healthEndpoints } from './server/health.ts';
+import { openApiEndpoint } from './server/openapi.ts';
+import { pageEndpoints } from './server/pages.ts';
+import type { FieldNotes } from './server/reference.ts';
+
+export type EndpointParts = DialectParts & HealthParts & { readonly uiEnabled: boolean };
+
+/** The version the published description carries. */
+export const API_VERSION = 'v1.1.1';
+
+const NOTES: FieldNotes = {
+  'POST /api/v1/transcribe': TRANSCRIBE_NOTES,
+  'POST /v1/audio/transcriptions': TRANSCRIPTION_NOTES,
+};
+
+/** Every endpoint of every dialect and the service's own. */
+export const endpointsOf = (parts: EndpointParts): SpeechEndpoint[] => {
+  const described = { endpoints: () => all, version: API_VERSION };
+  const all: SpeechEndpoint[] = [
+    ...nativeEndpoints(parts),
+    ...compatEndpoints(parts),
+    ...pageEndpoints({ ...described, notes: NOTES, uiEnabled: parts.uiEnabled }),
+    openApiEndpoint(described),
+    ...healthEndpoints(parts),
+  ];
+  return all;
+};
