@@ -30,7 +30,10 @@ export type Endpoint<Access extends string, Caller> = {
 export type Guard<Caller> = (request: FastifyRequest) => Promise<Caller> | Caller;
 export type Guards<Access extends string, Caller> = Readonly<Record<Access, Guard<Caller>>>;
 
-/** Puts the endpoints on the server, each behind the guard its access names. HEAD comes with every GET. */
+/**
+ * Puts the endpoints on the server, each behind the guard its access names, which runs before the body is read. HEAD
+ * comes with every GET.
+ */
 export const mount = <Access extends string, Caller>(
   app: FastifyInstance,
   endpoints: readonly Endpoint<Access, Caller>[],
@@ -51,11 +54,14 @@ export const mount = <Access extends string, Caller>(
   }
 };
 
-/** Aborts when the connection closes before the answer is complete. */
-const signalOf = (request: FastifyRequest, reply: FastifyReply): AbortSignal => {
+/** Aborts when the connection closes before the answer is complete, which is also how a closing server gives up. */
+const signalOf = (request: FastifyRequest, { raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new Error(`client of ${request.id} went away`));
-  });
+  const gone = (): void => {
+    if (!raw.writableFinished) controller.abort(new Error(`client of ${request.id} went away`));
+  };
+  // A guard may have taken longer than the client stayed.
+  if (raw.destroyed) gone();
+  else raw.once('close', gone);
   return controller.signal;
 };

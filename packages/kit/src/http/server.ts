@@ -199,16 +199,15 @@ const addBodyCare = (app: FastifyInstance, parts: ErrorParts, limits: ServerLimi
     if (request.headers.expect?.toLowerCase() === '100-continue' && hasBody(request.raw)) reply.raw.writeContinue();
     if (hasBody(request.raw) && !isStreamed(request.headers['content-type'])) {
       const end = watchBody(request.raw, limits.bodyIdleMs, () => {
-        if (reply.sent) return;
-        reply.header('connection', 'close');
-        sendProblem(parts, httpProblem(parts.codes, 'timeout'), request, reply);
+        if (!reply.sent) sendProblem(parts, httpProblem(parts.codes, 'timeout'), request, reply);
       });
       reply.raw.once('close', end);
     }
     done(null, payload);
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (isWorthClosing(request.raw) || draining.signal.aborted) reply.header('connection', 'close');
+    const isLate = reply.statusCode === 408 && !request.raw.complete;
+    if (isLate || isWorthClosing(request.raw) || draining.signal.aborted) reply.header('connection', 'close');
     if (!request.raw.complete && reply.getHeader('connection') === 'close') lingerOnClose(request.raw, reply.raw);
     done(null, payload);
   });

@@ -55,17 +55,20 @@ export const spoolStream = async (source: Readable, options: SpoolOptions): Prom
   const { budget, maxBytes } = options;
   const path = join(options.spoolDir, createPrefixedId('up'));
   let sizeBytes = 0;
+  // It may be destroyed before it is read; what happened is thrown where it is read.
+  source.on('error', () => undefined);
+  const handle = await inStorage(open(path, 'wx', 0o600));
   try {
-    await using handle = await inStorage(open(path, 'wx', 0o600));
     for await (const chunk of source as AsyncIterable<Buffer>) {
       if (sizeBytes + chunk.length > maxBytes) throw tooLarge(maxBytes, options.param);
       budget?.take(chunk.length);
       sizeBytes += chunk.length;
       await inStorage(handle.writeFile(chunk));
     }
+    await inStorage(handle.close());
   } catch (thrown) {
-    source.destroy();
     budget?.give(sizeBytes);
+    await handle.close().catch(() => undefined);
     await rm(path, { force: true });
     throw thrown;
   }

@@ -179,10 +179,10 @@ const createForm = (options: UploadOptions, limits: FormLimits) => {
       else fields.set(name, [...(fields.get(name) ?? []), value]);
     },
     takeFile: (name: string | undefined, part: Readable, filename: string | undefined): void => {
-      // The parser reports a form cut short on the part as well.
-      part.on('error', () => undefined);
       const fault = fileFault(name);
       if (fault) {
+        // The parser reports a form cut short on the part as well.
+        part.on('error', () => undefined);
         part.resume();
         fail(fault);
         return;
