@@ -4,8 +4,9 @@ import { createLog } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
 import { type Inspected, inspectFolder } from '@parley/speech/models/inspect.ts';
 import { installFolder } from '@parley/speech/models/place.ts';
+import { createProbe } from '@parley/speech/models/probe.ts';
 import { renderProgress, showProgress } from '@parley/speech/models/progress.ts';
-import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
+import { SPEECH_SETTINGS, type SpeechSettings } from '@parley/speech/settings.ts';
 import { type ModelParts, openModels } from '@parley/speech/start-models.ts';
 import type { Command, CommandContext, Output } from '../command.ts';
 
@@ -27,10 +28,13 @@ export const modelsCommand: Command = {
 };
 
 /** Opens the models of the data folder, and closes them when the work is done. */
-const withModels = async (context: CommandContext, work: (parts: ModelParts) => Promise<void>): Promise<void> => {
+const withModels = async (
+  context: CommandContext,
+  work: (parts: ModelParts, settings: SpeechSettings) => Promise<void>,
+): Promise<void> => {
   await using stack = new AsyncDisposableStack();
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', ...context.line });
-  await work(await openModels(settings, createLog('parley', 'error'), stack));
+  await work(await openModels(settings, createLog('parley', 'error'), stack), settings);
 };
 
 const list: Action = async (args, context) => {
@@ -53,7 +57,7 @@ const list: Action = async (args, context) => {
       entry.id,
       entry.streaming ? 'streaming' : entry.kind,
       languagesOf(entry.languages),
-      sizeOf(Number(entry.source['size_bytes'] ?? 0)),
+      sizeOf(Number(entry.source.size_bytes ?? 0)),
       entry.license,
       'models pull',
     ]);
@@ -122,11 +126,12 @@ const importFolder: Action = async (args, context) => {
   const { manifest, doubts, folder } = await readFolder(args);
   if (manifest.kind === 'asr' && manifest.languages.length === 0)
     throw new Error('Name its languages: --language en,de');
-  await withModels(context, async ({ installed, probe }) => {
+  await withModels(context, async ({ installed }, settings) => {
     const had = installed.find(manifest.id, manifest.revision);
     if (had && had.problem === undefined) {
       throw new Error(`${manifest.id}@${manifest.revision} is installed already; choose another --id or --revision.`);
     }
+    const probe = createProbe(settings.values['asr.engine_start_timeout']);
     const model = await installFolder(folder, manifest, installed, (checked, dir) =>
       probe(checked, dir, context.signal),
     );

@@ -2,7 +2,7 @@
 import type { Download, DownloadProgress } from './download.ts';
 
 /** Where the lines go; standard output, standard error, or a test. */
-export type ProgressOutput = { write(text: string): unknown; readonly isTTY?: boolean };
+export type Terminal = { write(text: string): unknown; readonly isTTY?: boolean };
 
 const BAR_CELLS = 24;
 const REDRAW_MS = 100;
@@ -30,7 +30,7 @@ export const renderProgress = (progress: DownloadProgress): string => {
 };
 
 /** Shows a download until it is over. What the outcome was is the caller's to say. */
-export const showProgress = (download: Download, out: ProgressOutput): void => {
+export const showProgress = (download: Download, out: Terminal): void => {
   const tty = out.isTTY === true;
   let drawnMs = 0;
   let told = '';
