@@ -1,0 +1,259 @@
+/** Sign-in sessions: create, find, keep alive, move to another domain, end. Rows are in session-rows.ts. */
+import type { Clock } from '@parley/kit/clock.ts';
+import { createToken } from '@parley/kit/ids.ts';
+import type { Log } from '@parley/kit/log.ts';
+import { Conflict, type Store } from '@parley/kit/store/store.ts';
+import { SYSTEM_SPACE } from '../domains/types.ts';
+import {
+  endSession,
+  idOf,
+  isLive,
+  type Owner,
+  ownerOf,
+  putIndex,
+  putSession,
+  readSession,
+  readSessionsOf,
+  SESSION_KIND,
+  type Session,
+  type SessionKind,
+  sweepSessions,
+} from './session-rows.ts';
+
+/** How long sessions of a kind live: without use, and at most. */
+export type Lifetime = { readonly idleMs: number; readonly maxMs: number };
+
+export type NewSession = Owner & {
+  readonly kind: SessionKind;
+  readonly domain: string;
+  readonly address: string;
+  readonly agent: string;
+  /** Id of the session this one is cloned from. */
+  readonly parent?: string;
+};
+
+/** `token` is the secret the client keeps; it is not kept here. */
+export type Issued = { readonly token: string; readonly session: Session };
+
+/** `gone`: issued once, ended or expired since. `unknown`: never issued, and so a guess. */
+export type Found = { readonly state: 'live'; readonly session: Session } | { readonly state: 'gone' | 'unknown' };
+
+export type Sessions = AsyncDisposable & {
+  create(wanted: NewSession): Promise<Issued>;
+  find(token: string): Promise<Found>;
+  /** Notes that the session is in use. Answers it when its cookie should be sent again with a later end. */
+  touch(session: Session): Session | undefined;
+  /** Moves a session to a domain. A cookie session gets a new id and token; the old ones are dead. */
+  rebind(session: Session, domain: string): Promise<Issued | { readonly session: Session }>;
+  end(session: Session): Promise<void>;
+  /** Live sessions of a user, oldest first. */
+  listOf(owner: Owner): Promise<Session[]>;
+  /** Ends all sessions of a user but one; answers how many. */
+  endAllOf(owner: Owner, exceptId?: string): Promise<number>;
+};
+
+export type SessionOptions = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly maxPerUser: number;
+  lifetimeOf(kind: SessionKind, home: string): Lifetime;
+};
+
+const PREFIX: Readonly<Record<SessionKind, string>> = { cookie: 'rs1_', token: 'rt1_' };
+const TOKEN = /^r[st]1_[A-Za-z0-9_-]{43}$/;
+const MAX_CACHED = 50_000;
+const MAX_AGENT = 256;
+const TOUCH_MS = 60_000;
+const SWEEP_MS = 3_600_000;
+/** The feed is followed again after this when it broke. */
+const FOLLOW_AGAIN_MS = 1000;
+
+type Cache = ReturnType<typeof createCache>;
+
+/** Live sessions by id; the one unused for longest goes first when there are too many. */
+const createCache = () => {
+  const sessions = new Map<string, Session>();
+  let drops = 0;
+  return {
+    /** Grows with every drop: a row that was being read meanwhile may be out of date. */
+    drops: () => drops,
+    get: (id: string): Session | undefined => sessions.get(id),
+    set: (session: Session): void => {
+      sessions.delete(session.id);
+      sessions.set(session.id, session);
+      if (sessions.size > MAX_CACHED) sessions.delete(sessions.keys().next().value!);
+    },
+    drop: (id: string): void => {
+      drops += 1;
+      sessions.delete(id);
+    },
+  };
+};
+
+/** Forgets what other processes changed, so that it is read again. */
+const follow = async ({ store, clock, log }: SessionOptions, cache: Cache, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      const from = await store.lastSeq(SYSTEM_SPACE);
+      for await (const entry of store.watch(SYSTEM_SPACE, from, signal)) {
+        if (entry.kind === SESSION_KIND) cache.drop(entry.id);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ error }, 'the feed of sessions broke');
+      await clock.delay(FOLLOW_AGAIN_MS, signal).catch(() => {});
+    }
+  }
+};
+
+const createRow = (options: SessionOptions, wanted: NewSession): Omit<Session, 'id' | 'version'> => {
+  const now = options.clock.now();
+  const { idleMs, maxMs } = options.lifetimeOf(wanted.kind, wanted.home);
+  return {
+    kind: wanted.kind,
+    domain: wanted.domain,
+    home: wanted.home,
+    user_id: wanted.userId,
+    created_ms: now,
+    seen_ms: now,
+    sent_ms: now,
+    idle_ms: idleMs,
+    until_ms: now + maxMs,
+    address: wanted.address,
+    agent: wanted.agent.slice(0, MAX_AGENT).toWellFormed(),
+    ...(wanted.parent === undefined ? {} : { parent: wanted.parent }),
+    drop_ms: 0,
+  };
+};
+
+const findSession = async ({ store, clock }: SessionOptions, cache: Cache, token: string): Promise<Found> => {
+  if (!TOKEN.test(token)) return { state: 'unknown' };
+  const id = idOf(token);
+  const cached = cache.get(id);
+  if (cached && isLive(cached, clock.now())) return { state: 'live', session: cached };
+  // Another process may have issued it, seen it in use since, or ended it.
+  const dropsBefore = cache.drops();
+  const session = await readSession(store, id);
+  if (!session) return { state: 'unknown' };
+  if (!isLive(session, clock.now())) {
+    cache.drop(id);
+    return { state: 'gone' };
+  }
+  if (cache.drops() === dropsBefore) cache.set(session);
+  return { state: 'live', session };
+};
+
+export const openSessions = (options: SessionOptions): Sessions => {
+  const { store, clock, log } = options;
+  const cache = createCache();
+  const closing = new AbortController();
+  const following = store.driver === 'postgres' ? follow(options, cache, closing.signal) : Promise.resolve();
+  const writing = new Set<Promise<void>>();
+  const sweeper = setInterval(() => {
+    sweepSessions(store, clock.now()).catch((error) => log.warn({ error }, 'sessions were not swept'));
+  }, SWEEP_MS);
+
+  const endMany = async (sessions: readonly Session[]): Promise<void> => {
+    if (sessions.length === 0) return;
+    for (const { id } of sessions) cache.drop(id);
+    await store.commit(
+      SYSTEM_SPACE,
+      sessions.flatMap((session) => endSession(session, clock.now())),
+    );
+    for (const { id } of sessions) cache.drop(id); // a request may have read one again meanwhile
+  };
+
+  const issue = async (row: Omit<Session, 'id' | 'version'>, replaces: readonly Session[]): Promise<Issued> => {
+    const token = PREFIX[row.kind] + createToken();
+    const id = idOf(token);
+    const ends = replaces.flatMap((session) => endSession(session, clock.now()));
+    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0, true), putIndex(ownerOf(row), id), ...ends]);
+    for (const { id: old } of replaces) cache.drop(old);
+    const session = { ...row, id, version: 1 };
+    cache.set(session);
+    return { token, session };
+  };
+
+  return {
+    create: async (wanted) => {
+      const others = await readSessionsOf(store, wanted, clock.now());
+      const surplus = others.slice(0, Math.max(0, others.length + 1 - options.maxPerUser));
+      return issue(createRow(options, wanted), surplus);
+    },
+    find: (token) => findSession(options, cache, token),
+    touch: (session) => touchSession(options, cache, session, writing),
+    rebind: async (session, domain) => {
+      if (session.kind === 'cookie') {
+        const { id: _id, version: _version, ...row } = session;
+        return issue({ ...row, domain, seen_ms: clock.now(), sent_ms: clock.now() }, [session]);
+      }
+      return { session: await rebindToken(options, cache, session, domain) };
+    },
+    end: (session) => endMany([session]),
+    listOf: (owner) => readSessionsOf(store, owner, clock.now()),
+    endAllOf: async (owner, exceptId) => {
+      const ending = (await readSessionsOf(store, owner, clock.now())).filter(({ id }) => id !== exceptId);
+      await endMany(ending);
+      return ending.length;
+    },
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(sweeper);
+      closing.abort();
+      await Promise.all([following, ...writing]);
+    },
+  };
+};
+
+/** Written at most once a minute, behind the request; a session that was ended meanwhile stays ended. */
+const touchSession = (
+  { store, clock, log }: SessionOptions,
+  cache: Cache,
+  session: Session,
+  writing: Set<Promise<void>>,
+): Session | undefined => {
+  const now = clock.now();
+  if (now - session.seen_ms < TOUCH_MS) return undefined;
+  const isSentAgain =
+    session.kind === 'cookie' &&
+    now - session.sent_ms > session.idle_ms / 2 &&
+    session.sent_ms + session.idle_ms < session.until_ms;
+  const seen: Session = { ...session, seen_ms: now, ...(isSentAgain ? { sent_ms: now } : {}) };
+  const { id, version, ...row } = seen;
+  cache.set(seen);
+  const written = store
+    .commit(SYSTEM_SPACE, [putSession(id, row, version, true)])
+    .then(({ versions }) => {
+      const current = cache.get(id);
+      if (current) cache.set({ ...current, version: versions.get(`${SESSION_KIND}/${id}`) ?? version + 1 });
+    })
+    .catch((error) => {
+      cache.drop(id);
+      if (!(error instanceof Conflict)) log.warn({ error }, 'a session was not kept alive');
+    })
+    .finally(() => writing.delete(written));
+  writing.add(written);
+  return isSentAgain ? seen : undefined;
+};
+
+const rebindToken = async (
+  { store }: SessionOptions,
+  cache: Cache,
+  session: Session,
+  domain: string,
+): Promise<Session> => {
+  for (let current: Session | undefined = session; current; current = await readSession(store, session.id)) {
+    if (current.ended_ms !== undefined) break;
+    const { id, version, ...row } = { ...current, domain };
+    try {
+      await store.commit(SYSTEM_SPACE, [putSession(id, row, version)]);
+      const moved = { ...row, id, version: version + 1 };
+      cache.set(moved);
+      return moved;
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error; // seen in use meanwhile: read again
+    }
+  }
+  cache.drop(session.id);
+  return session;
+};
