@@ -1,8 +1,8 @@
 /** `parley keys`: issues, lists, removes and rotates API keys of the speech service, also while it runs. */
 import { parseArgs } from 'node:util';
 import { readSettings } from '@parley/kit/settings.ts';
-import { type Issued, issueKey, listKeys, removeKey, rotateKey } from '@parley/speech/keys/issue.ts';
-import { digestOf, type KeyRecord } from '@parley/speech/keys/key-file.ts';
+import { draftKey, type Issued, issueKey, listKeys, removeKey, rotateKey } from '@parley/speech/keys/issue.ts';
+import type { KeyRecord } from '@parley/speech/keys/key-file.ts';
 import { keysPathOf } from '@parley/speech/keys/paths.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
 import type { Command, CommandContext, Output } from '../command.ts';
@@ -10,7 +10,7 @@ import type { Command, CommandContext, Output } from '../command.ts';
 type Action = (path: string, args: readonly string[], out: Output) => Promise<void>;
 
 const USAGE =
-  'issue NAME [--admin] [--interactive] [--rps N] [--models GLOB,…] [--expires TIME] | list | remove | rotate';
+  'issue NAME [--admin] [--interactive] [--rps N] [--models GLOB,…] [--expires TIME] [--hash-only] | list | remove | rotate';
 
 export const keysCommand: Command = {
   name: 'keys',
@@ -42,16 +42,18 @@ const issue: Action = async (path, args, out) => {
       'hash-only': { type: 'boolean', default: false },
     },
   });
-  const issued = await issueKey(path, {
+  const key = {
     name: onlyOne(positionals, 'a name'),
     admin: values.admin,
     priority: values.interactive ? 'interactive' : 'batch',
     ...(values.rps !== undefined && { rps: toRate(values.rps) }),
     ...(values.models !== undefined && { models: values.models.split(',').map((glob) => glob.trim()) }),
     ...(values.expires !== undefined && { expiresAt: toTime(values.expires) }),
-  });
-  if (values['hash-only']) out.write(`${digestOf(issued.secret)}\n`);
-  else showSecret(issued, out);
+  } as const;
+  if (values['hash-only']) {
+    const { secret, record } = draftKey(key);
+    out.write(`${secret}\n${JSON.stringify(record)}\n`);
+  } else showSecret(await issueKey(path, key), out);
 };
 
 const showSecret = ({ record, secret }: Issued, out: Output): void => {

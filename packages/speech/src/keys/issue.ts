@@ -41,6 +41,12 @@ const createRecord = (key: NewKey, secret: string): KeyRecord => ({
   ...(key.expiresAt !== undefined && { expires_at: key.expiresAt }),
 });
 
+/** A key that is not put into any file: its secret, and the record for a file that is kept elsewhere. */
+export const draftKey = (key: NewKey): Issued => {
+  const secret = key.secret ?? createSecret();
+  return { record: createRecord(key, secret), secret };
+};
+
 /** Adds a key and returns its secret, the only time it is seen. Errors: name taken, secret too short or in use. */
 export const issueKey = (path: string, key: NewKey): Promise<Issued> =>
   changeKeyFile(path, (file) => {
