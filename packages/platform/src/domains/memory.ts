@@ -7,7 +7,7 @@ import { FeedGone, type Row, type Store } from '@parley/kit/store/store.ts';
 import { type Collection, createCollection, type IndexedKey } from './collection.ts';
 import { createLocks, type Locks } from './locks.ts';
 import { createRights, type RightsKeeper } from './rights.ts';
-import type { Changed, Domain, Entity, Kind, Role, User } from './types.ts';
+import type { Caller, Changed, Domain, Entity, Kind, Role, User } from './types.ts';
 
 export type KindSpec = { readonly kind: Kind; readonly keys: readonly IndexedKey[] };
 
@@ -17,8 +17,8 @@ export type DomainFacts = Pick<Domain, 'isMaster' | 'parent' | 'solution' | 'opt
 export type DomainMemory = Domain & {
   readonly locks: Locks;
   collection(kind: Kind): Collection;
-  /** Makes a durable change visible. `seq`: of the commit. */
-  apply(kind: Kind, id: string, row: { entity: Entity; version: number } | undefined, seq: number): void;
+  /** Makes a durable change visible. `seq`: of the commit. `by`: who made it. */
+  apply(kind: Kind, id: string, row: { entity: Entity; version: number } | undefined, seq: number, by: Caller): void;
   /** Reads a row again from the Store; for when a commit found it changed by another node. */
   refresh(kind: Kind, id: string): Promise<void>;
   /** Follows the feed until the signal aborts. */
@@ -52,12 +52,13 @@ export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
   const locks = createLocks();
   /** Sequence number of our newest commit of a row: feed entries up to it are our own or older. */
   const own = new Map<string, number>();
-  const replace = (kind: Kind, id: string, row: { entity: Entity; version: number } | undefined): void => {
+  const replace = (kind: Kind, id: string, row: { entity: Entity; version: number } | undefined, by?: Caller): void => {
     const before = collection(kind).get(id)?.entity;
     if (row) collection(kind).put({ id, ...row });
     else collection(kind).remove(id);
     rights.note(kind, before, row?.entity);
-    if (before || row) parts.onChange({ domain: name, kind, id, before, after: row?.entity });
+    if (!before && !row) return;
+    parts.onChange({ domain: name, kind, id, before, after: row?.entity, ...(by ? { by } : {}) });
   };
   const refresh = async (kind: Kind, id: string, isSure = false): Promise<void> => {
     const row = await store.get<Entity>(name, kind, id);
@@ -87,9 +88,9 @@ export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
     locks,
     collection,
     refresh,
-    apply: (kind, id, row, at) => {
+    apply: (kind, id, row, at, by) => {
       if (isFollowed) own.set(`${kind}/${id}`, at);
-      replace(kind, id, row);
+      replace(kind, id, row, by);
     },
     follow: async (signal) => {
       while (!signal.aborted) {

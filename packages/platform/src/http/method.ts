@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { badRequest, problem } from '../codes.ts';
+import { badRequest, notFound, problem } from '../codes.ts';
 import { acceptMethod } from './extra-method.ts';
 
 /** `method`: in upper case, after the suffix. `path`: decoded once, no query, no suffix, no closing `/`. */
@@ -32,7 +32,7 @@ export const ROUTED_LOOKUP = 'SEARCH';
 /** What a true request of that name is routed as, so that it cannot pass for LOOKUP. No route has it. */
 const UNROUTED = 'QUERY';
 
-/** Where a bad address is routed: no route has it, so that the not-found guard answers with the fault. */
+/** Where a bad address is routed; what stands there answers with the fault. */
 const NOWHERE = '/.bad-address';
 
 const MAX_URL_LENGTH = 16_384;
@@ -42,8 +42,11 @@ type Marked = IncomingMessage & { [TARGET]?: Target };
 /** Readies the server for LOOKUP. Call after `fastify({ rewriteUrl })` and before any route is added. */
 export const prepareMethods = (app: FastifyInstance): void => {
   app.addHttpMethod(ROUTED_LOOKUP, { hasBody: true });
-  // Pages of this service speak HTTP/1.1; the type allows more.
   acceptMethod(app.server, 'LOOKUP');
+  app.all(NOWHERE, (request) => {
+    targetOf(request.raw);
+    throw notFound();
+  });
 };
 
 /** Fastify's `rewriteUrl`: runs first of all. Never throws: what is wrong is kept for `targetOf`. */

@@ -1,8 +1,7 @@
-/** What every answer carries: headers that keep browsers from storing, sniffing or framing it; `!head`; files; ETags. */
+/** What every answer carries: headers that keep browsers from storing, sniffing or framing it; `!head`; files. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { problem } from '../codes.ts';
-import { targetOf } from './method.ts';
+import { ROUTED_LOOKUP, targetOf } from './method.ts';
 
 /** A stored file on its way out. */
 export type Download = {
@@ -31,6 +30,8 @@ export const prepareReplies = (app: FastifyInstance): void => {
     done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
+    const allow = reply.getHeader('allow');
+    if (typeof allow === 'string') reply.header('allow', allow.replace(ROUTED_LOOKUP, 'LOOKUP'));
     if (!isHeadBySuffix(request)) return done();
     if (payload instanceof Readable) payload.destroy();
     reply.removeHeader('transfer-encoding');
@@ -65,15 +66,4 @@ const fileNameOf = (name: string): string => {
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `filename="${plain}"; filename*=UTF-8''${encoded}`;
-};
-
-/** The tag of an entity: its time of last write, which grows with every one. */
-export const etagOf = (lwt: string): string => `W/"${lwt}"`;
-
-/** Throws 412 when `If-Match` names another state than the present one. Compared by value, weak or not. */
-export const checkIfMatch = (request: FastifyRequest, lwt: string | undefined): void => {
-  const wanted = request.headers['if-match'];
-  if (wanted === undefined || (wanted.trim() === '*' && lwt !== undefined)) return;
-  const tags = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (lwt === undefined || !tags.includes(`"${lwt}"`)) throw problem('precondition_failed');
 };

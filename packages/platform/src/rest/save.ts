@@ -248,7 +248,7 @@ const commit = async (
   const { seq, versions } = await parts.domains.store.commit(domain.name, changes);
   for (const { resource, id, next } of ready) {
     const version = versions.get(`${resource.kind}/${id}`);
-    domain.apply(resource.kind, id, next && version !== undefined ? { entity: next, version } : undefined, seq);
+    domain.apply(resource.kind, id, next && version !== undefined ? { entity: next, version } : undefined, seq, caller);
   }
 };
 
