@@ -50,7 +50,8 @@ const createBuffer = () => {
       first += stale;
       count -= stale;
     },
-    slice: (start: number, end: number): Int16Array => held.slice(Math.max(0, start - first), Math.min(count, end - first)),
+    slice: (start: number, end: number): Int16Array =>
+      held.slice(Math.max(0, start - first), Math.min(count, end - first)),
     rms(start: number, end: number): number {
       let sum = 0;
       const to = Math.min(count, end - first);

@@ -8,7 +8,8 @@ import { decodeWithFfmpeg } from './ffmpeg.ts';
 import { streamableMp4 } from './mp4.ts';
 import { type Format, id3End, mpegChannels, SNIFF_BYTES, sniff, sniffMagic } from './sniff.ts';
 import type { ByteSource } from './source.ts';
-import { type Block, checkShape, readAuLayout, readSamples, readWavLayout } from './wav.ts';
+import { endsEarly } from './truncation.ts';
+import { type Block, checkShape, readAuLayout, readSamples, readWavLayout, type WavLayout } from './wav.ts';
 
 export type Decoding = {
   readonly format: string;
@@ -30,6 +31,8 @@ const FEED_FIRST_BYTES = 4 * 1024;
 const FEED_MIN_BYTES = 512;
 const FEED_MAX_BYTES = 32 * 1024;
 const FEED_AIM_SEC = 1;
+/** Frames a decoder may hold back at the end; FLAC in small pieces holds one for each 300. */
+const MAX_HELD = 20_000;
 /** Formats whose decoder needs the whole file are refused beyond this. */
 const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
 const WHOLE_FILE_FORMATS: ReadonlySet<Format> = new Set(['musepack']);
@@ -51,73 +54,93 @@ const nextFeed = (bytes: number, block: Block | undefined): number => {
   return seconds < FEED_AIM_SEC ? Math.min(FEED_MAX_BYTES, bytes * 2) : bytes;
 };
 
-type Feeding = { readonly source: ByteSource; readonly from: number; readonly firstBytes: number; readonly what: string };
+type Feeding = {
+  readonly source: ByteSource;
+  readonly from: number;
+  readonly firstBytes: number;
+  readonly what: string;
+  /** Samples the header promises; undefined when it says nothing. */
+  readonly promised?: number | undefined;
+  /** Told when the file broke off before its end. */
+  broken(): void;
+};
+
+/** The pieces of the file, each as long as what came out of the last one suggests. */
+async function* pieces(
+  { source, from, firstBytes }: Feeding,
+  last: () => Block | undefined,
+): AsyncGenerator<Uint8Array> {
+  let bytes = firstBytes;
+  for (let at = from; at < source.sizeBytes; ) {
+    const piece = await source.read(at, bytes);
+    if (piece.length === 0) return;
+    at += piece.length;
+    yield piece;
+    bytes = nextFeed(Math.min(bytes, FEED_MAX_BYTES), last());
+  }
+}
 
 /** Feeds a decoder from front to back. A fault after the first samples ends the recording there. */
-async function* feed(codec: Codec, { source, from, firstBytes, what }: Feeding, broken: () => void): AsyncGenerator<Block> {
+async function* feed(codec: Codec, feeding: Feeding): AsyncGenerator<Block> {
+  const { what, promised } = feeding;
   let given = 0;
-  const attempt = async (step: () => Decoded | Promise<Decoded>): Promise<Block | undefined> => {
+  let last: Block | undefined;
+  const step = async (decode: () => Decoded | Promise<Decoded>): Promise<Block[]> => {
     try {
-      return toBlock(await step());
+      last = toBlock(await decode());
+      if (last === undefined) return [];
+      given += last.channels[0]!.length;
+      return [last];
     } catch (error) {
       if (given === 0) throw invalid(`The file looks like ${what}, but it cannot be decoded.`, error);
-      broken();
-      return undefined;
+      feeding.broken();
+      last = undefined;
+      return [];
     }
   };
   try {
-    let bytes = firstBytes;
-    for (let at = from; at < source.sizeBytes; ) {
-      const piece = await source.read(at, bytes);
-      if (piece.length === 0) break;
-      at += piece.length;
-      const block = await attempt(() => codec.decode(piece));
-      if (block !== undefined) {
-        given += block.channels[0]!.length;
-        yield block;
-      }
-      bytes = nextFeed(Math.min(bytes, FEED_MAX_BYTES), block);
+    for await (const piece of pieces(feeding, () => last)) yield* await step(() => codec.decode(piece));
+    if (codec.flush !== undefined) yield* await step(() => codec.flush!());
+    for (let held = 0; codec.drain !== undefined && held < MAX_HELD && !(given >= (promised ?? Infinity)); held++) {
+      yield* await step(() => codec.drain!());
+      if (last === undefined) break;
     }
-    const rest = codec.flush === undefined ? undefined : await attempt(() => codec.flush!());
-    if (rest !== undefined) yield rest;
-    else if (given === 0) throw invalid(`The file looks like ${what}, but there are no samples in it.`);
+    if (given === 0) throw invalid(`The file looks like ${what}, but there are no samples in it.`);
+    if (promised !== undefined && given < promised) feeding.broken();
   } finally {
     codec.free?.();
   }
 }
 
-/** Samples that STREAMINFO of a native FLAC file promises; 0 is unknown (RFC 9639 §8.2). */
-const flacSamples = (head: Uint8Array): number =>
-  head[0] === 0x66 && head.length > 26 ? (head[21]! & 15) * 2 ** 32 + new DataView(head.buffer).getUint32(22) : 0;
-
-/** Tells whether a count of samples fell short of what the header promised. */
-const countShort = async function* (blocks: AsyncIterable<Block>, promised: number, short: () => void) {
-  let count = 0;
-  for await (const block of blocks) {
-    count += block.channels[0]!.length;
-    yield block;
-  }
-  if (count < promised) short();
+/** Samples that STREAMINFO of a native FLAC file promises; undefined when unknown (RFC 9639 §8.2). */
+const flacSamples = (head: Uint8Array): number | undefined => {
+  if (head[0] !== 0x66 || head.length < 42) return undefined;
+  return (head[21]! & 15) * 2 ** 32 + new DataView(head.buffer).getUint32(22) || undefined;
 };
 
-const openCoded = async (source: ByteSource, format: Format, head: Uint8Array, from: number): Promise<Decoding | undefined> => {
+const openCoded = async (
+  source: ByteSource,
+  format: Format,
+  head: Uint8Array,
+  from: number,
+): Promise<Decoding | undefined> => {
   const codec = await openCodec(format);
   if (codec === undefined) return undefined;
-  let truncated = false;
-  const broken = () => {
-    truncated = true;
-  };
   const whole = WHOLE_FILE_FORMATS.has(format);
   if (whole && source.sizeBytes > MAX_WHOLE_BYTES) throw invalid(`A ${format} file may have ${MAX_WHOLE_BYTES} bytes.`);
-  const feeding = { source, from, firstBytes: whole ? source.sizeBytes : FEED_FIRST_BYTES, what: format };
-  const blocks = feed(codec, feeding, broken);
-  const promised = format === 'flac' ? flacSamples(head) : 0;
-  return {
-    format,
-    channels: format === 'mp3' ? mpegChannels(head) : undefined,
-    blocks: promised > 0 ? countShort(blocks, promised, broken) : blocks,
-    truncated: () => truncated,
-  };
+  let truncated = await endsEarly(source, format);
+  const blocks = feed(codec, {
+    source,
+    from,
+    firstBytes: whole ? source.sizeBytes : FEED_FIRST_BYTES,
+    what: format,
+    promised: format === 'flac' ? flacSamples(head) : undefined,
+    broken() {
+      truncated = true;
+    },
+  });
+  const channels = format === 'mp3' ? mpegChannels(head) : undefined;
+  return { format, channels, blocks, truncated: () => truncated };
 };
 
 const openMp4 = async (source: ByteSource): Promise<Decoding | undefined> => {
@@ -125,19 +148,39 @@ const openMp4 = async (source: ByteSource): Promise<Decoding | undefined> => {
   if (codec === undefined) return undefined;
   const view = await streamableMp4(source);
   let truncated = view.truncated;
-  const feeding = { source: view.source, from: 0, firstBytes: view.headBytes, what: 'm4a' };
-  const blocks = feed(codec, feeding, () => {
-    truncated = true;
+  const blocks = feed(codec, {
+    source: view.source,
+    from: 0,
+    firstBytes: view.headBytes,
+    what: 'm4a',
+    broken() {
+      truncated = true;
+    },
   });
   return { format: 'm4a', channels: undefined, blocks, truncated: () => truncated };
 };
 
-const openSamples = async (source: ByteSource, format: 'wav' | 'au'): Promise<Decoding | undefined> => {
-  const layout = format === 'wav' ? await readWavLayout(source) : await readAuLayout(source);
-  if (layout === undefined) return undefined;
+const openSamples = (source: ByteSource, layout: WavLayout, format: 'wav' | 'au'): Decoding => {
   if (layout.dataBytes < (layout.bits / 8) * layout.channels) throw invalid(`The ${format} file has no samples.`);
   const { channels, truncated } = layout;
   return { format, channels, blocks: readSamples(source, layout), truncated: () => truncated };
+};
+
+/** WAVE format tags of codings that a decoder here knows (RFC 2361): MS and IMA ADPCM, MPEG layer 2 and 3. */
+const ADPCM_TAGS = [0x02, 0x11];
+const MPEG_TAGS = [0x50, 0x55];
+
+const openWav = async (source: ByteSource, head: Uint8Array): Promise<Decoding | undefined> => {
+  const found = await readWavLayout(source);
+  if ('coding' in found) return openSamples(source, found, 'wav');
+  if (ADPCM_TAGS.includes(found.tag)) return openCoded(source, 'wav', head, 0);
+  if (!MPEG_TAGS.includes(found.tag)) return undefined;
+  return openCoded(source, 'mp3', await source.read(found.dataAt, SNIFF_BYTES), found.dataAt);
+};
+
+const openAu = async (source: ByteSource): Promise<Decoding | undefined> => {
+  const layout = await readAuLayout(source);
+  return layout === undefined ? undefined : openSamples(source, layout, 'au');
 };
 
 const openRaw = (source: ByteSource, rate: number): Decoding => {
@@ -150,10 +193,8 @@ const openRaw = (source: ByteSource, rate: number): Decoding => {
 /** By the format's own reader or decoder; `undefined` when nothing here knows it. */
 const openKnown = async (source: ByteSource, format: Format, head: Uint8Array, from: number) => {
   if (format === 'mp4') return openMp4(source);
-  if (format === 'wav' || format === 'au') {
-    const samples = await openSamples(source, format);
-    if (samples !== undefined || format === 'au') return samples;
-  }
+  if (format === 'wav') return openWav(source, head);
+  if (format === 'au') return openAu(source);
   return openCoded(source, format, head, from);
 };
 

@@ -12,8 +12,16 @@ export type FfmpegOptions = { readonly ffmpegPath: string; readonly ffmpegTimeou
 
 /** What comes out: 32-bit floats at one rate; channels are mixed to one by ffmpeg. */
 const RATE = 48_000;
-const ARGUMENTS = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'pipe', '-i', 'pipe:0']
-  .concat(['-map', '0:a:0', '-ac', '1', '-ar', String(RATE), '-f', 'f32le', 'pipe:1']);
+const ARGUMENTS = [
+  '-hide_banner',
+  '-loglevel',
+  'error',
+  '-nostdin',
+  '-protocol_whitelist',
+  'pipe',
+  '-i',
+  'pipe:0',
+].concat(['-map', '0:a:0', '-ac', '1', '-ar', String(RATE), '-f', 'f32le', 'pipe:1']);
 const PIECE_BYTES = 64 * 1024;
 const MAX_REASON = 300;
 
@@ -30,7 +38,8 @@ const pour = async (source: ByteSource, child: ChildProcess): Promise<void> => {
   input.on('error', () => undefined);
   for (let at = 0; at < source.sizeBytes && input.writable; at += PIECE_BYTES) {
     const piece = await source.read(at, PIECE_BYTES);
-    if (!input.write(piece) && input.writable) await Promise.race([once(input, 'drain'), once(input, 'close')]).catch(() => undefined);
+    if (!input.write(piece) && input.writable)
+      await Promise.race([once(input, 'drain'), once(input, 'close')]).catch(() => undefined);
   }
   input.end();
 };
@@ -86,7 +95,10 @@ async function* run(child: ChildProcess, source: ByteSource, timeoutMs: number):
   if (late) throw problem('invalid_audio', 'Decoding the audio with ffmpeg took too long.', { param: 'file' });
   // Its reason may quote the bytes, so it stays in the cause.
   if (!given)
-    throw problem('unsupported_media_type', 'The format of the audio is not known here.', { param: 'file', cause: reason });
+    throw problem('unsupported_media_type', 'The format of the audio is not known here.', {
+      param: 'file',
+      cause: reason,
+    });
 }
 
 /** Decodes through ffmpeg; `undefined` when it is not installed. Problems while reading: invalid_audio, unsupported_media_type. */

@@ -12,5 +12,6 @@ declare module '@echogarden/fvad-wasm' {
     _fvad_process(handle: number, pointer: number, samples: number): number;
   };
   const load: () => Promise<Fvad>;
+  // biome-ignore lint/style/noDefaultExport: the package exports it so.
   export default load;
 }

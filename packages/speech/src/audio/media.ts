@@ -50,24 +50,28 @@ export const startMedia = ({ processes, log, nodeArgs = [] }: MediaPoolOptions):
     if (worker.retiring && worker.tasks.size === 0) void worker.child.end();
   };
   const giveUp = (reason: string): void => {
-    for (const task of waiting) task.fail(problem('inference_failed', 'No media process can be started.', { cause: reason }));
+    for (const task of waiting)
+      task.fail(problem('inference_failed', 'No media process can be started.', { cause: reason }));
   };
   /** A recording whose process died goes to the front; one that killed two is to blame itself. */
   const onDeath = (task: MediaTask, reason: string): void => {
     task.deaths++;
     if (task.deaths < MAX_DEATHS) waiting.unshift(task);
     else
-      task.fail(problem('invalid_audio', 'The audio cannot be decoded: it ended its media process twice.', {
-        param: 'file',
-        cause: reason,
-      }));
+      task.fail(
+        problem('invalid_audio', 'The audio cannot be decoded: it ended its media process twice.', {
+          param: 'file',
+          cause: reason,
+        }),
+      );
   };
   const onExit = (worker: Worker, started: boolean, reason: string): void => {
     workers.delete(worker);
     if (disposing !== undefined) return;
     failedStarts = started ? 0 : failedStarts + 1;
     const expected = worker.retiring && worker.tasks.size === 0;
-    if (!expected) log.warn({ pid: worker.child.pid, started, reason, recordings: worker.tasks.size }, 'media process died');
+    if (!expected)
+      log.warn({ pid: worker.child.pid, started, reason, recordings: worker.tasks.size }, 'media process died');
     for (const task of worker.tasks.values()) if (!task.ended) onDeath(task, reason);
     if (failedStarts >= MAX_FAILED_STARTS) {
       giveUp(reason);
@@ -75,7 +79,10 @@ export const startMedia = ({ processes, log, nodeArgs = [] }: MediaPoolOptions):
     }
     pump();
   };
-  const onMessage = (worker: Worker, message: Parameters<Parameters<typeof startMediaChild>[0]['onMessage']>[0]): void => {
+  const onMessage = (
+    worker: Worker,
+    message: Parameters<Parameters<typeof startMediaChild>[0]['onMessage']>[0],
+  ): void => {
     const task = worker.tasks.get(message.id);
     if (task === undefined) return;
     if (message.type === 'segment') return task.onSegment(message.segment);
@@ -148,7 +155,8 @@ export const startMedia = ({ processes, log, nodeArgs = [] }: MediaPoolOptions):
     workerOf(id)?.child.send({ type: 'abort', id });
   };
   const dispose = async (): Promise<void> => {
-    for (const task of [...tasks.values()]) task.fail(problem('draining', 'The service is shutting down.', { retryAfterSec: 5 }));
+    for (const task of [...tasks.values()])
+      task.fail(problem('draining', 'The service is shutting down.', { retryAfterSec: 5 }));
     await Promise.all([...workers].map((worker) => worker.child.end()));
   };
 
@@ -164,7 +172,8 @@ export const startMedia = ({ processes, log, nodeArgs = [] }: MediaPoolOptions):
         onTaken: (seconds) => workerOf(id)?.child.send({ type: 'taken', id, seconds }),
         onEnd,
       });
-      if (disposing !== undefined) task.fail(problem('draining', 'The service is shutting down.', { retryAfterSec: 5 }));
+      if (disposing !== undefined)
+        task.fail(problem('draining', 'The service is shutting down.', { retryAfterSec: 5 }));
       if (task.ended) return task.stream;
       tasks.set(id, task);
       waiting.push(task);

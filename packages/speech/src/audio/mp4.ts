@@ -41,7 +41,12 @@ const topBoxes = async (source: ByteSource): Promise<Box[]> => {
 };
 
 /** Calls back for each box inside moov's containers, with the place of its body. */
-const walk = (view: DataView, from: number, to: number, visit: (type: string, at: number, end: number) => void): void => {
+const walk = (
+  view: DataView,
+  from: number,
+  to: number,
+  visit: (type: string, at: number, end: number) => void,
+): void => {
   for (let at = from; at + 8 <= to; ) {
     const box = boxAt(view, at, at, to);
     if (box === undefined || box.size < box.header || at + box.size > to) return;
@@ -105,7 +110,8 @@ export const streamableMp4 = async (source: ByteSource): Promise<StreamableMp4> 
   const view = new DataView(bytes.buffer);
   walk(view, 0, bytes.length, (type, at, end) => checkTable(view, type, at, end));
   const mdat = boxes.find((box) => box.type === 'mdat');
-  if (mdat === undefined || mdat.at > moov.at) // fits already
+  if (mdat === undefined || mdat.at > moov.at)
+    // fits already
     return { source, headBytes: moov.at + moov.size, truncated };
   // What lay before moov moves back by its length; what lay behind it stays.
   const moved = (place: number): number => (place < moov.at ? place + moov.size : place);

@@ -20,7 +20,8 @@ const ulawSample = (byte: number): number => {
   return bits & 0x80 ? 132 - size : size - 132;
 };
 
-const tableOf = (sampleOf: (byte: number) => number): Int16Array => Int16Array.from({ length: 256 }, (_, b) => sampleOf(b));
+const tableOf = (sampleOf: (byte: number) => number): Int16Array =>
+  Int16Array.from({ length: 256 }, (_, b) => sampleOf(b));
 const ALAW: Readonly<Int16Array> = tableOf(alawSample);
 const ULAW: Readonly<Int16Array> = tableOf(ulawSample);
 
@@ -54,8 +55,10 @@ export const toFloats = (samples: Int16Array): Float32Array => {
 export const toInt16 = (floats: Float32Array): Int16Array => {
   const samples = new Int16Array(floats.length);
   for (let i = 0; i < floats.length; i++) {
-    const scaled = Math.round(floats[i]! * SCALE);
-    samples[i] = scaled > SAMPLE_MAX ? SAMPLE_MAX : scaled < SAMPLE_MIN ? SAMPLE_MIN : scaled;
+    // Storing truncates; half a step away from zero makes that rounding, several times faster than Math.round.
+    const scaled = floats[i]! * SCALE;
+    const rounded = scaled < 0 ? scaled - 0.5 : scaled + 0.5;
+    samples[i] = Math.max(SAMPLE_MIN, Math.min(SAMPLE_MAX, rounded));
   }
   return samples;
 };

@@ -23,24 +23,34 @@ const DURATION_SLACK_SEC = 0.1;
 
 type Span = { readonly start: number; readonly end: number };
 
-/** Clears what is no number, in place: one such sample would spread over a filter's length. */
-const onlyFinite = (samples: Float32Array): Float32Array => {
-  for (let i = 0; i < samples.length; i++) if (!Number.isFinite(samples[i])) samples[i] = 0;
-  return samples;
+/** A sum is finite only when all of it is. */
+const allFinite = (samples: Float32Array): boolean => {
+  let sum = 0;
+  for (let i = 0; i < samples.length; i++) sum += samples[i]! * 0;
+  return sum === 0;
 };
+
+/** The same samples with 0 for what is no number: one such sample would spread over a filter's length. */
+const onlyFinite = (samples: Float32Array): Float32Array =>
+  allFinite(samples) ? samples : samples.map((sample) => (Number.isFinite(sample) ? sample : 0));
 
 const mean = (channels: readonly Float32Array[]): Float32Array => {
   const mixed = new Float32Array(channels[0]!.length);
-  for (const samples of channels) for (let i = 0; i < mixed.length; i++) mixed[i]! += samples[i]!;
-  for (let i = 0; i < mixed.length; i++) mixed[i]! /= channels.length;
+  const share = 1 / channels.length;
+  if (channels.length === 2) {
+    const [left, right] = [channels[0]!, channels[1]!];
+    for (let i = 0; i < mixed.length; i++) mixed[i] = (left[i]! + right[i]!) * share;
+  } else for (const samples of channels) for (let i = 0; i < mixed.length; i++) mixed[i]! += samples[i]! * share;
   return mixed;
 };
 
 /** The channels that segments are cut from; always `count` of them, whatever the block has. */
 const pick = ({ channels }: Block, mode: MediaOptions['channelMode'], count: number): Float32Array[] => {
-  for (const samples of channels) onlyFinite(samples);
-  if (mode === 'downmix') return [channels.length === 1 ? channels[0]! : mean(channels)];
-  return Array.from({ length: count }, (_, i) => channels[Math.min(i, channels.length - 1)]!);
+  if (mode === 'downmix') {
+    const mixed = channels.length === 1 ? channels[0]! : mean(channels);
+    return [allFinite(mixed) ? mixed : mean(channels.map(onlyFinite))];
+  }
+  return Array.from({ length: count }, (_, i) => onlyFinite(channels[Math.min(i, channels.length - 1)]!));
 };
 
 const checkSplit = (channels: number, { channelMode, maxSplitChannels }: MediaOptions): void => {
@@ -92,7 +102,10 @@ const createStopwatch = () => {
     spentMs += performance.now() - from;
     return result;
   };
-  return { timed, ms: (): number => spentMs, add: (ms: number) => void (spentMs += ms) };
+  const add = (ms: number): void => {
+    spentMs += ms;
+  };
+  return { timed, ms: (): number => spentMs, add };
 };
 
 /** The state of one recording once its first block has told its shape. */

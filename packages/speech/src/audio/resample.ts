@@ -1,7 +1,8 @@
 /**
  * Sample rate conversion by a windowed sinc (Kaiser), streaming, without delay: output sample n lies at input time
- * n · in / out. Large reductions go through half-band stages first, which halves the work of the last filter.
+ * n · in / out. The work is a dot product a sample, done in resample-kernel.ts.
  */
+import { createKernel } from './resample-kernel.ts';
 
 /** Feed blocks in order, then `flush` once; the outputs joined have ceil(input · out / in) samples. */
 export type Resampler = {
@@ -11,14 +12,18 @@ export type Resampler = {
 
 /** Zero crossings of the sinc on each side, at the lower of the two rates. */
 const ZERO_CROSSINGS = 20;
-/** Kaiser window shape for a stop band of 75 dB and more (A = 0.1102 (A - 8.7), Oppenheim & Schafer 7.62). */
+/** Kaiser window shape for a stop band of 75 dB and more (0.1102 (A - 8.7), Oppenheim & Schafer 7.62). */
 const BETA = 7.4;
 /** Middle of the transition band as a share of the lower Nyquist frequency. */
 const CUTOFF = 0.945;
-/** Rates without a small common ratio use this many phases, with linear interpolation between two of them. */
-const MAX_PHASES = 1024;
-/** A half-band stage is worth it while it leaves at least this much room above the wanted rate. */
-const HALVING_ROOM = 1.3;
+/** Rates whose ratio needs more phases than this use the nearest of as many: -78 dB of jitter at worst. */
+const MAX_PHASES = 4096;
+/** The same, for filters so long that their table would grow beyond a few MB. */
+const MAX_TAPS = 2_000_000;
+/** Taps are taken eight at a time. */
+const LANES = 8;
+const PIECE_SAMPLES = 8192;
+const FLOAT_BYTES = 4;
 
 /** Modified Bessel function of the first kind, order 0, by its series. */
 const bessel0 = (x: number): number => {
@@ -38,178 +43,110 @@ const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** Input samples around the current position; the filter's first half starts in zeros. */
-const createHistory = (lead: number) => {
-  let held = new Float64Array(lead);
-  let first = -lead;
-  return {
-    append(input: Float32Array): void {
-      const joined = new Float64Array(held.length + input.length);
-      joined.set(held);
-      joined.set(input, held.length);
-      held = joined;
-    },
-    /** Forgets everything before the absolute index. */
-    dropBefore(index: number): void {
-      const count = Math.min(Math.max(0, index - first), held.length);
-      if (count === 0) return;
-      held = held.slice(count);
-      first += count;
-    },
-    samples: (): Float64Array => held,
-    first: (): number => first,
-    end: (): number => first + held.length,
-  };
-};
-
-/** Taps per phase, each row scaled to unit gain at 0 Hz; row `phases` is row 0 moved by one sample. */
-const phaseTable = (phases: number, half: number, cutoff: number): Float64Array => {
+/** One row of taps for each phase, each scaled to unit gain at 0 Hz. */
+const phaseTable = (phases: number, half: number, cutoff: number): Float32Array => {
   const width = 2 * half;
-  const table = new Float64Array((phases + 1) * width);
-  for (let phase = 0; phase <= phases; phase++) {
-    const row = table.subarray(phase * width, (phase + 1) * width);
-    let sum = 0;
-    for (let tap = 0; tap < width; tap++) {
+  const table = new Float32Array(phases * width);
+  for (let phase = 0; phase < phases; phase++) {
+    const weights = Array.from({ length: width }, (_, tap) => {
       const distance = tap - half + 1 - phase / phases;
-      const weight = sinc(cutoff * distance) * kaiser(distance / half);
-      row[tap] = weight;
-      sum += weight;
-    }
-    for (let tap = 0; tap < width; tap++) row[tap]! /= sum;
+      return sinc(cutoff * distance) * kaiser(distance / half);
+    });
+    const gain = weights.reduce((sum, weight) => sum + weight, 0);
+    table.set(
+      weights.map((weight) => weight / gain),
+      phase * width,
+    );
   }
   return table;
 };
 
-const dot = (samples: Float64Array, at: number, taps: Float64Array, row: number, width: number): number => {
-  // Four sums: the additions of one would wait for each other.
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  for (let i = 0; i < width; i += 4) {
-    a += samples[at + i]! * taps[row + i]!;
-    b += samples[at + i + 1]! * taps[row + i + 1]!;
-    c += samples[at + i + 2]! * taps[row + i + 2]!;
-    d += samples[at + i + 3]! * taps[row + i + 3]!;
-  }
-  return a + b + (c + d);
+/** `up` output samples for every `down` input samples. */
+type Ratio = { readonly up: number; readonly down: number; readonly half: number };
+
+/** The exact ratio where its table is small enough, else the nearest with fewer phases. */
+const ratioOf = (inRate: number, outRate: number): Ratio => {
+  const half = Math.ceil((ZERO_CROSSINGS * Math.max(1, inRate / outRate)) / (LANES / 2)) * (LANES / 2);
+  const divisor = gcd(inRate, outRate);
+  const phases = Math.max(1, Math.min(MAX_PHASES, Math.floor(MAX_TAPS / (2 * half))));
+  const up = outRate / divisor;
+  if (up <= phases) return { up, down: inRate / divisor, half };
+  return { up: phases, down: (inRate / outRate) * phases, half };
 };
 
-/** `up` output samples for every `down` input samples; both without a common divisor. */
-const createPolyphase = (up: number, down: number): Resampler => {
-  const cutoff = CUTOFF * Math.min(1, up / down);
-  // Even, so that a row's length is a multiple of four.
-  const half = 2 * Math.ceil((ZERO_CROSSINGS * Math.max(1, down / up)) / 2);
+/** Keeps the filter's surroundings in the kernel's memory: taps, then input, then output. */
+const createPolyphase = (inRate: number, outRate: number): Resampler => {
+  const { up, down, half } = ratioOf(inRate, outRate);
   const width = 2 * half;
-  const exact = up <= MAX_PHASES;
-  const phases = exact ? up : MAX_PHASES;
-  const taps = phaseTable(phases, half, cutoff);
-  const history = createHistory(half);
+  const taps = phaseTable(up, half, CUTOFF * Math.min(1, outRate / inRate));
+  const inputAt = taps.byteLength;
+  const capacity = 2 * width + PIECE_SAMPLES;
+  const outputAt = inputAt + capacity * FLOAT_BYTES;
+  const mostOut = Math.ceil((capacity * outRate) / inRate) + 1;
+  const { memory, fir } = createKernel(outputAt + mostOut * FLOAT_BYTES);
+  new Float32Array(memory.buffer, 0, taps.length).set(taps);
+  const held = new Float32Array(memory.buffer, inputAt, capacity);
+  const exact = Number.isInteger(down);
+  /** Input samples held; the first lies `half - 1` before the input place 0 of `position`. */
+  let count = half - 1;
+  /** Place of the next output in units of 1/up of an input sample, from the first held sample's filter centre. */
+  let position = 0;
   let received = 0;
   let produced = 0;
-  /** Whole part and remainder (in 1/up) of the next output's place in the input. */
-  let whole = 0;
-  let rest = 0;
 
-  const valueAt = (samples: Float64Array, at: number): number => {
-    if (exact) return dot(samples, at, taps, rest * width, width);
-    const place = (rest / up) * phases;
-    const phase = Math.floor(place);
-    const low = dot(samples, at, taps, phase * width, width);
-    return low + (place - phase) * (dot(samples, at, taps, (phase + 1) * width, width) - low);
+  const run = (outputs: number): Float32Array => {
+    if (exact) {
+      const whole = Math.floor(position / up);
+      fir(inputAt + whole * FLOAT_BYTES, 0, outputAt, outputs, width * FLOAT_BYTES, position % up, up, down);
+    } else
+      for (let n = 0; n < outputs; n++) {
+        const place = Math.round(position + n * down);
+        const input = inputAt + Math.floor(place / up) * FLOAT_BYTES;
+        fir(input, 0, outputAt + n * FLOAT_BYTES, 1, width * FLOAT_BYTES, place % up, up, 0);
+      }
+    position += outputs * down;
+    return new Float32Array(memory.buffer, outputAt, outputs).slice();
   };
+  /** Everything that can be said with the samples held, `limit` outputs at most; then forgets what is behind. */
   const produce = (limit: number): Float32Array => {
-    const samples = history.samples();
-    const ready = Math.ceil(((history.end() - half - whole) * up - rest) / down);
-    const output = new Float32Array(Math.max(0, Math.min(ready, limit)));
-    for (let n = 0; n < output.length; n++) {
-      output[n] = valueAt(samples, whole - half + 1 - history.first());
-      rest += down;
-      const steps = Math.floor(rest / up);
-      whole += steps;
-      rest -= steps * up;
-    }
+    const last = (count - width + 0.5) * up;
+    const ready = position > last ? 0 : Math.floor((last - position) / down) + 1;
+    const output = run(Math.max(0, Math.min(ready, limit)));
+    const behind = Math.min(count, Math.floor(position / up));
+    held.copyWithin(0, behind, count);
+    count -= behind;
+    position -= behind * up;
     produced += output.length;
-    history.dropBefore(whole - half + 1);
     return output;
   };
-  return {
-    push(input) {
-      received += input.length;
-      history.append(input);
-      return produce(Number.POSITIVE_INFINITY);
-    },
-    flush() {
-      history.append(new Float32Array(width + 1));
-      return produce(Math.ceil((received * up) / down) - produced);
-    },
-  };
-};
-
-/** Keeps every second sample behind a half-band filter; `keep` is the share of the input's Nyquist band to keep. */
-const createHalver = (keep: number): Resampler => {
-  // Kaiser's estimate of the length for 80 dB (Oppenheim & Schafer 7.63); only odd distances have weight.
-  const pairs = Math.max(4, Math.ceil(72 / 14.36 / (0.5 - keep) / 4));
-  const half = 2 * pairs;
-  const weights = Float64Array.from({ length: pairs }, (_, i) => sinc((2 * i + 1) / 2) * kaiser((2 * i + 1) / half));
-  const gain = 0.5 / weights.reduce((sum, weight) => sum + 2 * weight, 0);
-  for (let i = 0; i < pairs; i++) weights[i]! *= gain;
-  const history = createHistory(half);
-  let received = 0;
-  let next = 0;
-
-  const produce = (limit: number): Float32Array => {
-    const samples = history.samples();
-    const ready = Math.ceil((history.end() - half - next) / 2);
-    const output = new Float32Array(Math.max(0, Math.min(ready, limit)));
-    let at = next - history.first();
-    for (let n = 0; n < output.length; n++, at += 2) {
-      let sum = 0.5 * samples[at]!;
-      for (let i = 0; i < pairs; i++) sum += weights[i]! * (samples[at - 2 * i - 1]! + samples[at + 2 * i + 1]!);
-      output[n] = sum;
+  const feed = (input: Float32Array, limit: () => number): Float32Array => {
+    const outputs: Float32Array[] = [];
+    for (let at = 0; at < input.length; at += PIECE_SAMPLES) {
+      const piece = input.subarray(at, at + PIECE_SAMPLES);
+      held.set(piece, count);
+      count += piece.length;
+      outputs.push(produce(limit()));
     }
-    next += 2 * output.length;
-    history.dropBefore(next - half);
-    return output;
+    if (outputs.length === 1) return outputs[0]!;
+    const joined = new Float32Array(outputs.reduce((sum, output) => sum + output.length, 0));
+    let at = 0;
+    for (const output of outputs) {
+      joined.set(output, at);
+      at += output.length;
+    }
+    return joined;
   };
   return {
     push(input) {
       received += input.length;
-      history.append(input);
-      return produce(Number.POSITIVE_INFINITY);
+      return feed(input, () => Number.POSITIVE_INFINITY);
     },
-    flush() {
-      history.append(new Float32Array(2 * half + 1));
-      return produce(Math.ceil(received / 2) - next / 2);
-    },
+    flush: () => feed(new Float32Array(width + 1), () => Math.ceil((received * outRate) / inRate) - produced),
   };
 };
-
-const chain = (first: Resampler, second: Resampler): Resampler => ({
-  push: (input) => second.push(first.push(input)),
-  flush() {
-    const middle = second.push(first.flush());
-    const end = second.flush();
-    const joined = new Float32Array(middle.length + end.length);
-    joined.set(middle);
-    joined.set(end, middle.length);
-    return joined;
-  },
-});
 
 const IDENTITY: Resampler = { push: (input) => input, flush: () => new Float32Array(0) };
 
 /** A converter between two whole rates in Hz, both positive. */
-export const createResampler = (inRate: number, outRate: number): Resampler => {
-  if (inRate === outRate) return IDENTITY;
-  const stages: Resampler[] = [];
-  let halvings = 1;
-  while (inRate / (2 * halvings) >= HALVING_ROOM * outRate) {
-    stages.push(createHalver(outRate / (inRate / halvings)));
-    halvings *= 2;
-  }
-  const up = outRate * halvings;
-  const divisor = gcd(up, inRate);
-  stages.push(createPolyphase(up / divisor, inRate / divisor));
-  return stages.reduce(chain);
-};
+export const createResampler = (inRate: number, outRate: number): Resampler =>
+  inRate === outRate ? IDENTITY : createPolyphase(inRate, outRate);

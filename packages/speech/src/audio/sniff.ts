@@ -94,7 +94,7 @@ const BITRATES_V2 = [
 const RATES_V1 = [44100, 48000, 32000];
 
 /** Bytes of the MPEG audio frame at `at`, 0 when there is none (ISO/IEC 11172-3 §2.4.1.3, 13818-3). */
-const mpegFrameBytes = (bytes: Uint8Array, at: number): number => {
+export const mpegFrameBytes = (bytes: Uint8Array, at: number): number => {
   if (bytes[at] !== 0xff || (bytes[at + 1]! & 0xe0) !== 0xe0) return 0;
   const version = (bytes[at + 1]! >> 3) & 3;
   const layer = (bytes[at + 1]! >> 1) & 3;

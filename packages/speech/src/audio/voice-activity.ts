@@ -31,7 +31,8 @@ const modeOf = (threshold: number): number => MODE_LIMITS.filter((limit) => thre
 const createWebrtc = (fvad: Fvad, threshold: number): Detector => {
   const handle = fvad._fvad_new();
   const pointer = fvad._malloc(2 * WEBRTC_FRAME);
-  if (handle === 0 || pointer === 0) throw problem('inference_failed', 'The voice activity detector has no memory left.');
+  if (handle === 0 || pointer === 0)
+    throw problem('inference_failed', 'The voice activity detector has no memory left.');
   fvad._fvad_set_sample_rate(handle, VOICE_RATE);
   fvad._fvad_set_mode(handle, modeOf(threshold));
   return {

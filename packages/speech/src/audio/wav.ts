@@ -58,13 +58,16 @@ export const checkShape = (rate: number, channels: number): void => {
 
 type Fmt = Pick<WavLayout, 'coding' | 'bits' | 'channels' | 'rate'>;
 
-const readFmt = async (source: ByteSource, at: number, size: number, little: boolean): Promise<Fmt | undefined> => {
+/** Samples in a coding this file does not read: the format tag, and where they lie. */
+export type OtherCoding = { readonly tag: number; readonly dataAt: number };
+
+const readFmt = async (source: ByteSource, at: number, size: number, little: boolean): Promise<Fmt | number> => {
   const view = viewOf(await source.read(at, Math.min(size, 40)));
   if (view.byteLength < 16) throw invalid('The format chunk of the wav file is too short.');
   const tag = view.getUint16(0, little);
   const real = tag === EXTENSIBLE && view.byteLength >= 26 ? view.getUint16(24, little) : tag;
   const coding = CODING_OF_TAG[real];
-  if (coding === undefined) return undefined;
+  if (coding === undefined) return real;
   const channels = view.getUint16(2, little);
   const rate = view.getUint32(4, little);
   checkShape(rate, channels);
@@ -90,30 +93,37 @@ const dataExtent = async (source: ByteSource, at: number, declared: number, litt
   return { dataBytes: honest ? declared : rest, truncated: false };
 };
 
-/**
- * Finds the samples of a WAVE file. `undefined` when they are coded in a way this reader does not know (ADPCM, GSM …).
- * Problems: invalid_audio.
- */
-export const readWavLayout = async (source: ByteSource): Promise<WavLayout | undefined> => {
-  const little = (await source.read(0, 4))[3] !== 'X'.charCodeAt(0);
-  let fmt: Fmt | undefined;
-  let longData: number | undefined;
-  let at = 12;
-  for (let chunk = 0; chunk < MAX_CHUNKS && at + 8 <= source.sizeBytes; chunk++) {
+type Chunk = { readonly name: string; readonly size: number; readonly at: number };
+
+/** The chunks behind the RIFF header; `at` is where a chunk's body lies. */
+async function* chunksOf(source: ByteSource, little: boolean): AsyncGenerator<Chunk> {
+  for (let at = 12, count = 0; count < MAX_CHUNKS && at + 8 <= source.sizeBytes; count++) {
     const view = viewOf(await source.read(at, 8));
-    const name = textOf(view, 0);
     const size = view.getUint32(4, little);
-    if (name === 'ds64') longData = Number(viewOf(await source.read(at + 8, 16)).getBigUint64(8, little));
-    if (name === 'fmt ') {
-      fmt = await readFmt(source, at + 8, size, little);
-      if (fmt === undefined) return undefined;
-    }
-    if (name === 'data') {
-      if (fmt === undefined) throw invalid('The wav file has no format chunk before its samples.');
-      const declared = size === 0xffff_ffff && longData !== undefined ? longData : size;
-      return { ...fmt, littleEndian: little, dataAt: at + 8, ...(await dataExtent(source, at + 8, declared, little)) };
-    }
+    yield { name: textOf(view, 0), size, at: at + 8 };
     at += 8 + size + (size & 1);
+  }
+}
+
+/** The length of the samples in an RF64 file (EBU Tech 3306). */
+const readLongData = async (source: ByteSource, at: number, little: boolean): Promise<number | undefined> => {
+  const sizes = viewOf(await source.read(at, 16));
+  return sizes.byteLength === 16 ? Number(sizes.getBigUint64(8, little)) : undefined;
+};
+
+/** Finds the samples of a WAVE file, also those in a coding for others to read. Problems: invalid_audio. */
+export const readWavLayout = async (source: ByteSource): Promise<WavLayout | OtherCoding> => {
+  const little = (await source.read(0, 4))[3] !== 'X'.charCodeAt(0);
+  let fmt: Fmt | number | undefined;
+  let longData: number | undefined;
+  for await (const { name, size, at } of chunksOf(source, little)) {
+    if (name === 'ds64') longData = await readLongData(source, at, little);
+    if (name === 'fmt ') fmt = await readFmt(source, at, size, little);
+    if (name !== 'data') continue;
+    if (fmt === undefined) throw invalid('The wav file has no format chunk before its samples.');
+    if (typeof fmt === 'number') return { tag: fmt, dataAt: at };
+    const declared = size === 0xffff_ffff ? (longData ?? size) : size;
+    return { ...fmt, littleEndian: little, dataAt: at, ...(await dataExtent(source, at, declared, little)) };
   }
   throw invalid('The wav file has no samples.');
 };
@@ -136,7 +146,12 @@ export const readAuLayout = async (source: ByteSource): Promise<WavLayout | unde
   const view = viewOf(header);
   const coding = AU_CODINGS[view.getUint32(12)];
   if (coding === undefined) return undefined;
-  const [dataAt, declared, rate, channels] = [view.getUint32(4), view.getUint32(8), view.getUint32(16), view.getUint32(20)];
+  const [dataAt, declared, rate, channels] = [
+    view.getUint32(4),
+    view.getUint32(8),
+    view.getUint32(16),
+    view.getUint32(20),
+  ];
   checkShape(rate, channels);
   const rest = Math.max(0, source.sizeBytes - dataAt);
   const truncated = declared > rest && declared < UNKNOWN_LENGTH;

@@ -3,7 +3,13 @@ import type { Code } from '../core/codes.ts';
 import type { AudioSegment, AudioSummary, MediaOptions } from './audio.ts';
 
 export type ToMedia =
-  | { readonly type: 'open'; readonly id: number; readonly path: string; readonly options: MediaOptions; readonly skip: number }
+  | {
+      readonly type: 'open';
+      readonly id: number;
+      readonly path: string;
+      readonly options: MediaOptions;
+      readonly skip: number;
+    }
   /** The consumer took a segment of this many seconds. */
   | { readonly type: 'taken'; readonly id: number; readonly seconds: number }
   | { readonly type: 'abort'; readonly id: number }
@@ -15,7 +21,13 @@ export type FromMedia =
   | { readonly type: 'progress'; readonly id: number; readonly decodedSec: number }
   | { readonly type: 'segment'; readonly id: number; readonly segment: AudioSegment }
   | { readonly type: 'done'; readonly id: number; readonly summary: AudioSummary }
-  | { readonly type: 'failed'; readonly id: number; readonly code: Code; readonly message: string; readonly param?: string };
+  | {
+      readonly type: 'failed';
+      readonly id: number;
+      readonly code: Code;
+      readonly message: string;
+      readonly param?: string;
+    };
 
 /** Decoding pauses while this many seconds of segments wait to be taken. */
 export const AHEAD_SEC = 12;
