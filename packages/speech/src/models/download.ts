@@ -136,8 +136,8 @@ const buildPinned = async (
     await rename(part, join(work.dir, entry.manifest.files.model ?? 'model.onnx'));
     return { dir: work.dir, manifest };
   }
-  await unpackArchive(part, work.dir, archive, { signal: work.signal });
-  await rm(part, { force: true });
+  // Bad or good, the whole file was checked and is not needed again.
+  await unpackArchive(part, work.dir, archive, { signal: work.signal }).finally(() => rm(part, { force: true }));
   return { dir: await contentOf(work.dir), manifest };
 };
 

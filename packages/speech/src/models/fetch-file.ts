@@ -3,7 +3,7 @@
  * by Range, size and SHA-256 checked at the end. Knows nothing of models; retries are the caller's (download.ts).
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, openSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { Agent as HttpAgent, get as httpGet, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
@@ -182,7 +182,8 @@ const receive = async (offset: number, agents: Agents, options: FetchOptions): P
       throw new DownloadFault('unreachable', 'The server answered another part of the file.', { transient: true });
     }
     const total = checkLength(answer, start, options.sizeBytes);
-    const file = createWriteStream(options.path, { flags: start > 0 ? 'a' : 'w' });
+    // Opened at once, so that a connection that breaks right away still leaves what it brought.
+    const file = createWriteStream(options.path, { fd: openSync(options.path, start > 0 ? 'a' : 'w') });
     await pipeline(answer, watchBytes(start, total, options), file, { signal: options.signal });
   } finally {
     answer.destroy();
