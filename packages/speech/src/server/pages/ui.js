@@ -264,4 +264,6 @@ for (const button of document.querySelectorAll('[data-export]')) {
 $('change-key').addEventListener('click', async () => {
   if (await askKey('It is kept until this tab is closed.')) await loadModels();
 });
-void loadModels();
+// Asking without a key would only be refused; where none is needed the list comes when it is wanted.
+if (readKey() !== '') void loadModels();
+else $('model').addEventListener('focus', loadModels, { once: true });
