@@ -63,9 +63,11 @@ export type MediaStream = {
   readonly summary: Promise<AudioSummary>;
   /** Seconds decoded so far. */
   decodedSec(): number;
+  /** Share of the file that was read for them, 0 to 1. */
+  readShare(): number;
 };
 
-/** A small pool of media processes. A process that dies is replaced; a recording is tried once more from its start only when none of its segments was taken. */
+/** A small pool of media processes. A process that dies is replaced; a recording goes on once more where it stopped (decoding gives the same segments again); one that ends two processes fails. */
 export type Media = AsyncDisposable & {
   open(path: string, options: MediaOptions, signal: AbortSignal): MediaStream;
 };

@@ -38,19 +38,115 @@ const MIN_REST_FRAMES = 10;
 type Group = { start: number; end: number; gaps: Span[] };
 type Run = { start: number; last: number; voiced: number };
 
-/** The frame with the least loudness around it, in the given range. */
-const quietest = (levels: readonly number[], first: number, { start, end }: Span): number => {
-  let best = start;
-  let least = Number.POSITIVE_INFINITY;
-  for (let frame = start; frame < end; frame++) {
-    const at = frame - first;
-    const sum = (levels[at - 1] ?? 0) + 2 * (levels[at] ?? 0) + (levels[at + 1] ?? 0);
-    if (sum < least) {
-      least = sum;
-      best = frame;
+/** Joins frames of speech into stretches: short pauses are bridged, what is too short does not count. */
+const createRuns = (minSilence: number, minSpeech: number) => {
+  const speech: Span[] = [];
+  let run: Run | undefined;
+  const confirmed = (): boolean => run !== undefined && run.voiced >= minSpeech;
+  const end = (): void => {
+    if (run !== undefined && confirmed()) speech.push({ start: run.start, end: run.last + 1 });
+    run = undefined;
+  };
+  return {
+    speech,
+    /** The stretch that is going on, whether or not it is long enough yet. */
+    current: (): Readonly<Run> | undefined => run,
+    confirmed,
+    hear(frame: number, isSpeech: boolean): void {
+      if (!isSpeech) return;
+      run ??= { start: frame, last: frame, voiced: 0 };
+      run.last = frame;
+      run.voiced++;
+    },
+    /** Ends the stretch when the pause after it has become long enough. */
+    settle(frame: number): void {
+      if (run !== undefined && frame - run.last >= minSilence) end();
+    },
+    end,
+  };
+};
+
+/** How loud the last frames were. */
+const createLevels = (keep: number) => {
+  let levels: number[] = [];
+  let first = 0;
+  return {
+    push: (level: number): void => void levels.push(level),
+    /** Forgets older frames, now and then. */
+    dropBefore(frame: number): void {
+      const stale = frame - first;
+      if (stale < keep) return;
+      levels = levels.slice(stale);
+      first += stale;
+    },
+    /** The frame with the least loudness around it. */
+    quietest({ start, end }: Span): number {
+      let best = start;
+      let least = Number.POSITIVE_INFINITY;
+      for (let frame = start; frame < end; frame++) {
+        const at = frame - first;
+        const sum = (levels[at - 1] ?? 0) + 2 * (levels[at] ?? 0) + (levels[at + 1] ?? 0);
+        if (sum < least) {
+          least = sum;
+          best = frame;
+        }
+      }
+      return best;
+    },
+  };
+};
+
+/** The longest of the gaps, the last one of equals. */
+const longest = (gaps: readonly Span[]): Span | undefined =>
+  gaps.reduce<Span | undefined>(
+    (best, next) => (best === undefined || next.end - next.start >= best.end - best.start ? next : best),
+    undefined,
+  );
+
+/** Groups stretches of speech into pieces; `taken` is where the last piece ended, padding included. */
+const createGrouping = (pad: number, maxFrames: number, quietest: (span: Span) => number) => {
+  let taken = 0;
+  let group: Group | undefined;
+  const paddedStart = (start: number): number => Math.max(taken, start - pad);
+  const piece = (start: number, end: number): Span => {
+    const span = { start: paddedStart(start), end };
+    taken = end;
+    return span;
+  };
+  /** The group has grown too long: cut in its longest pause, else where it is quietest. */
+  const split = (open: Group): Span => {
+    const gap = longest(open.gaps);
+    if (gap !== undefined) {
+      const cut = piece(open.start, gap.start + Math.min(pad, Math.floor((gap.end - gap.start) / 2)));
+      open.start = gap.end;
+      open.gaps = open.gaps.filter((other) => other.start > gap.start);
+      return cut;
     }
-  }
-  return best;
+    const latest = Math.min(paddedStart(open.start) + maxFrames, open.end + pad) - MIN_REST_FRAMES;
+    const at = quietest({ start: latest - Math.floor(maxFrames * SEARCH_SHARE), end: latest });
+    const cut = piece(open.start, at);
+    open.start = at;
+    return cut;
+  };
+  return {
+    paddedStart,
+    current: (): Readonly<Group> | undefined => group,
+    extend(run: Readonly<Run>): void {
+      if (group === undefined) group = { start: run.start, end: run.last + 1, gaps: [] };
+      else if (run.start > group.end) group.gaps.push({ start: group.end, end: run.start });
+      group.end = Math.max(group.end, run.last + 1);
+    },
+    /** Ends the group in the pause of so many frames that follows it. */
+    close(open: Readonly<Group>, pause: number): Span {
+      group = undefined;
+      return piece(open.start, open.end + Math.min(pad, Math.floor(pause / 2)));
+    },
+    splitWhileTooLong(): Span[] {
+      const pieces: Span[] = [];
+      while (group !== undefined && group.end + pad - paddedStart(group.start) >= maxFrames) pieces.push(split(group));
+      return pieces;
+    },
+  };
 };
 
 /** A cutter for one channel. */
@@ -59,103 +155,46 @@ export const createCutter = (options: CutOptions): Cutter => {
   const pad = Math.round(options.padSec / options.frameSec);
   const maxFrames = Math.max(MIN_REST_FRAMES * 4, Math.floor(options.maxSec / options.frameSec));
   const pauseFrames = frames(options.pauseSec);
-  const minSilence = frames(options.minSilenceSec);
-  const minSpeech = frames(options.minSpeechSec);
-  const speech: Span[] = [];
-  let levels: number[] = [];
-  let levelsFrom = 0;
+  const runs = createRuns(frames(options.minSilenceSec), frames(options.minSpeechSec));
+  const levels = createLevels(maxFrames);
+  const grouping = createGrouping(pad, maxFrames, levels.quietest);
   let now = 0;
-  /** End of the last piece, padding included; the next one starts no earlier. */
-  let taken = 0;
-  let run: Run | undefined;
-  let group: Group | undefined;
 
-  const confirmed = (): boolean => run !== undefined && run.voiced >= minSpeech;
-  const paddedStart = (start: number): number => Math.max(taken, start - pad);
-  const oldestNeeded = (): number => paddedStart(group?.start ?? run?.start ?? now);
-
-  const emit = (start: number, end: number): Span => {
-    const piece = { start: paddedStart(start), end };
-    taken = end;
-    return piece;
-  };
-
-  /** Puts the running stretch of speech into the group as far as it goes. */
+  const oldestNeeded = (): number => grouping.paddedStart(grouping.current()?.start ?? runs.current()?.start ?? now);
   const extend = (): void => {
-    if (run === undefined || !confirmed()) return;
-    if (group === undefined) group = { start: run.start, end: run.last + 1, gaps: [] };
-    else if (run.start > group.end) group.gaps.push({ start: group.end, end: run.start });
-    group.end = Math.max(group.end, run.last + 1);
-  };
-  const endRun = (): void => {
-    if (run !== undefined && confirmed()) speech.push({ start: run.start, end: run.last + 1 });
-    run = undefined;
-  };
-
-  /** Ends the group in the pause that follows it. */
-  const closeAtPause = (open: Group, pause: number): Span => {
-    group = undefined;
-    return emit(open.start, open.end + Math.min(pad, Math.floor(pause / 2)));
-  };
-  /** The group has grown too long: cut in its longest pause, else where it is quietest. */
-  const split = (open: Group): Span => {
-    const gap = open.gaps.reduce<Span | undefined>(
-      (best, next) => (best === undefined || next.end - next.start >= best.end - best.start ? next : best),
-      undefined,
-    );
-    if (gap !== undefined) {
-      const piece = emit(open.start, gap.start + Math.min(pad, Math.floor((gap.end - gap.start) / 2)));
-      open.start = gap.end;
-      open.gaps = open.gaps.filter((other) => other.start > gap.start);
-      return piece;
-    }
-    const first = paddedStart(open.start);
-    const latest = Math.min(first + maxFrames, now) - MIN_REST_FRAMES;
-    const at = quietest(levels, levelsFrom, { start: latest - Math.floor(maxFrames * SEARCH_SHARE), end: latest });
-    const piece = emit(open.start, at);
-    open.start = at;
-    return piece;
+    const run = runs.current();
+    if (run !== undefined && runs.confirmed()) grouping.extend(run);
   };
   const settle = (): Span[] => {
-    const pieces: Span[] = [];
-    if (group === undefined) return pieces;
-    const speaking = confirmed();
-    const pause = (run !== undefined && !speaking ? run.start : now) - group.end;
+    const group = grouping.current();
+    if (group === undefined) return [];
+    const pieces = grouping.splitWhileTooLong();
+    const pause = (runs.current()?.start ?? now) - group.end;
     const longEnough = pause >= pauseFrames && group.end - group.start >= maxFrames * AIM_SHARE;
-    if (!speaking && (longEnough || pause >= LONG_PAUSE * pauseFrames)) return [closeAtPause(group, pause)];
-    while (group !== undefined && group.end + pad - paddedStart(group.start) >= maxFrames) pieces.push(split(group));
+    if (!runs.confirmed() && (longEnough || pause >= LONG_PAUSE * pauseFrames))
+      pieces.push(grouping.close(group, pause));
     return pieces;
   };
-  const forget = (): void => {
-    const stale = oldestNeeded() - levelsFrom;
-    if (stale < maxFrames) return;
-    levels = levels.slice(stale);
-    levelsFrom += stale;
-  };
-
   return {
     push(isSpeech, level) {
       levels.push(level);
-      if (isSpeech) {
-        run ??= { start: now, last: now, voiced: 0 };
-        run.last = now;
-        run.voiced++;
-      }
-      now++;
+      runs.hear(now, isSpeech);
       extend();
-      if (run !== undefined && now - 1 - run.last >= minSilence) endRun();
+      runs.settle(now);
+      now++;
       const pieces = settle();
-      forget();
+      levels.dropBefore(oldestNeeded());
       return pieces;
     },
     flush() {
       extend();
-      endRun();
+      runs.end();
       const pieces = settle();
-      if (group !== undefined) pieces.push(closeAtPause(group, 2 * Math.min(pad, now - group.end)));
+      const group = grouping.current();
+      if (group !== undefined) pieces.push(grouping.close(group, 2 * Math.min(pad, now - group.end)));
       return pieces;
     },
     oldestNeeded,
-    speech,
+    speech: runs.speech,
   };
 };

@@ -48,10 +48,10 @@ const createRecordings = () => {
     const state: Running = { abort: new AbortController(), waitingSec: 0, more: undefined };
     running.set(id, state);
     let toldSec = 0;
-    const progress = (decodedSec: number): void => {
+    const progress = (decodedSec: number, readShare: number): void => {
       if (decodedSec - toldSec < PROGRESS_SEC) return;
       toldSec = decodedSec;
-      send({ type: 'progress', id, decodedSec });
+      send({ type: 'progress', id, decodedSec, readShare });
     };
     try {
       const sink = { emit: emitter(id, state, skip), progress };

@@ -1,5 +1,7 @@
 /** One recording on the main side: segments wait here until they are taken; the summary ends it. */
+import { problem } from '../core/codes.ts';
 import type { AudioSegment, AudioSummary, MediaOptions, MediaStream } from './audio.ts';
+import type { FromMedia } from './wire.ts';
 
 export type MediaTask = {
   readonly id: number;
@@ -10,8 +12,9 @@ export type MediaTask = {
   arrived(): number;
   readonly ended: boolean;
   onSegment(segment: AudioSegment): void;
-  onProgress(decodedSec: number): void;
+  onProgress(decodedSec: number, readShare: number): void;
   onDone(summary: AudioSummary): void;
+  onFailed(failure: Pick<Extract<FromMedia, { type: 'failed' }>, 'code' | 'message' | 'param'>): void;
   /** Does nothing when the recording has ended. */
   fail(reason: unknown): void;
   /** Processes that died while they had this recording. */
@@ -38,6 +41,7 @@ export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: M
   let end: End | undefined;
   let arrived = 0;
   let decodedSec = 0;
+  let readShare = 0;
   // Nobody need look at the summary of a recording that failed while its segments were read.
   summary.promise.catch(() => undefined);
 
@@ -82,7 +86,12 @@ export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: M
     path,
     options,
     deaths: 0,
-    stream: { segments: segments(), summary: summary.promise, decodedSec: () => decodedSec },
+    stream: {
+      segments: segments(),
+      summary: summary.promise,
+      decodedSec: () => decodedSec,
+      readShare: () => readShare,
+    },
     arrived: () => arrived,
     get ended() {
       return end !== undefined;
@@ -92,13 +101,16 @@ export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: M
       waiting.push(segment);
       changed.resolve();
     },
-    onProgress(seconds) {
+    onProgress(seconds, share) {
       decodedSec = Math.max(decodedSec, seconds);
+      readShare = Math.max(readShare, share);
     },
     onDone(result) {
       decodedSec = result.durationSec;
+      readShare = 1;
       if (finish({ failed: false, reason: undefined })) summary.resolve(result);
     },
+    onFailed: ({ code, message, param }) => fail(problem(code, message, { param })),
     fail,
   };
 };

@@ -15,7 +15,7 @@ import type { Block } from './wav.ts';
 export type RecordingSink = {
   /** Resolves when more may come. */
   emit(segment: AudioSegment): Promise<void>;
-  progress(decodedSec: number): void;
+  progress(decodedSec: number, readShare: number): void;
 };
 
 /** The length of a file may be over by this much: encoders pad. */
@@ -191,7 +191,7 @@ export const readRecording = async (
       if (durationSec > options.maxDurationSec + DURATION_SLACK_SEC)
         throw problem('duration_exceeded', `The audio is longer than ${options.maxDurationSec} s.`, { param: 'file' });
       await line.take(block);
-      sink.progress(durationSec);
+      sink.progress(durationSec, source.readShare());
     }
     if (first === undefined || line === undefined)
       throw problem('invalid_audio', 'There are no samples in the audio.', { param: 'file' });

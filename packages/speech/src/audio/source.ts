@@ -8,7 +8,11 @@ export type ByteSource = {
   read(at: number, length: number): Promise<Uint8Array>;
 };
 
-export type OpenSource = ByteSource & AsyncDisposable;
+export type OpenSource = ByteSource &
+  AsyncDisposable & {
+    /** Share of the file that was read so far, 0 to 1. */
+    readShare(): number;
+  };
 
 const readFully = async (file: FileHandle, at: number, length: number): Promise<Uint8Array> => {
   const bytes = new Uint8Array(length);
@@ -25,9 +29,15 @@ const readFully = async (file: FileHandle, at: number, length: number): Promise<
 export const openSource = async (path: string): Promise<OpenSource> => {
   const file = await open(path, 'r');
   const { size } = await file.stat();
+  let readBytes = 0;
   return {
     sizeBytes: size,
-    read: (at, length) => readFully(file, at, Math.max(0, Math.min(length, size - at))),
+    async read(at, length) {
+      const bytes = await readFully(file, at, Math.max(0, Math.min(length, size - at)));
+      readBytes += bytes.length;
+      return bytes;
+    },
+    readShare: () => (size === 0 ? 1 : Math.min(1, readBytes / size)),
     [Symbol.asyncDispose]: () => file.close(),
   };
 };

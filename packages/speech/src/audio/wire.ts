@@ -18,7 +18,7 @@ export type ToMedia =
 export type FromMedia =
   | { readonly type: 'ready' }
   | { readonly type: 'beat'; readonly rssBytes: number }
-  | { readonly type: 'progress'; readonly id: number; readonly decodedSec: number }
+  | { readonly type: 'progress'; readonly id: number; readonly decodedSec: number; readonly readShare: number }
   | { readonly type: 'segment'; readonly id: number; readonly segment: AudioSegment }
   | { readonly type: 'done'; readonly id: number; readonly summary: AudioSummary }
   | {
