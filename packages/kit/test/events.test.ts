@@ -5,8 +5,10 @@ import { type Endpoint, mount } from '../src/http/endpoint.ts';
 import { type EventOptions, type EventStream, lastEventIdOf, renderEvent, startEvents } from '../src/http/events.ts';
 import { createServer, type Listening, listen } from '../src/http/server.ts';
 import { createSilentLog } from '../src/log.ts';
+import { failOnLeaks } from '../src/testing/leaks.ts';
 import { openRaw, type RawClient } from './raw-client.ts';
 
+failOnLeaks();
 let server: Listening;
 let started: PromiseWithResolvers<{ stream: EventStream; lastId: string | undefined }>;
 const clients: RawClient[] = [];

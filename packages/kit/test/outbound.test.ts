@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { type Address, fetchOutbound, OutboundError, type OutboundFailure, readOutboundUrl } from '../src/outbound.ts';
 import { Problem } from '../src/problem.ts';
+import { failOnLeaks } from '../src/testing/leaks.ts';
 import { createSelfSigned } from '../src/testing/self-signed.ts';
 
+failOnLeaks();
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) {

@@ -1,12 +1,17 @@
 /** The server's own behaviour on the wire: ids, headers, limits, refusals, upgrades, shutdown. */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, it } from 'node:test';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, it } from 'node:test';
+import { pino } from 'pino';
 import type { Endpoint } from '../src/http/endpoint.ts';
 import { mount } from '../src/http/endpoint.ts';
 import type { Render } from '../src/http/errors.ts';
 import { createServer, type Listening, listen, type ServerOptions } from '../src/http/server.ts';
-import { createSilentLog } from '../src/log.ts';
+import { createSilentLog, type Log } from '../src/log.ts';
+import { fetchOutbound } from '../src/outbound.ts';
 import { Problem } from '../src/problem.ts';
+import { failOnLeaks } from '../src/testing/leaks.ts';
+import { createSelfSigned } from '../src/testing/self-signed.ts';
 import { headerOf, openRaw, type RawClient, statusOf } from './raw-client.ts';
 
 const render: Render = (problem, { path, requestId }) => ({
@@ -16,6 +21,7 @@ const render: Render = (problem, { path, requestId }) => ({
 });
 
 type Test = Endpoint<'open' | 'key', string>;
+failOnLeaks();
 const opened: { close(): Promise<void> }[] = [];
 const clients: RawClient[] = [];
 afterEach(async () => {
@@ -373,4 +379,94 @@ describe('a closing server', () => {
   });
 });
 
-after(() => assert.equal(opened.length, 0));
+describe('a closing server', () => {
+  it('answers 503 to a request whose head was on its way', async () => {
+    const entered = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const slow = endpoint('GET', '/slow', async () => {
+      entered.resolve();
+      await release.promise;
+      return 'slow';
+    });
+    const server = await start([slow, hello]);
+    const late = await raw(server);
+    late.write('GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\n');
+    await late.until((seen) => seen.includes('hello'));
+    const running = await raw(server);
+    running.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    await entered.promise;
+    const closing = server.close();
+    late.write('Host: x\r\n\r\n');
+    const { text } = await late.closed();
+    const second = text.slice(text.lastIndexOf('HTTP/1.1'));
+    assert.equal(statusOf(second), 503);
+    assert.equal(headerOf(second, 'connection'), 'close');
+    assert.match(headerOf(second, 'retry-after')!, /^\d+$/);
+    release.resolve();
+    await closing;
+  });
+});
+
+describe('the log', () => {
+  it('has one line a request, without its query, body or key', async () => {
+    const lines = new PassThrough();
+    const log: Log = pino({ level: 'info' }, lines);
+    const server = await start([echo, endpoint('GET', '/things/:id', () => 'x', 'key')], { log });
+    await (await fetch(`${server.url}/things/7?secret=1`, { headers: { authorization: 'Bearer good' } })).text();
+    const json = { 'content-type': 'application/json' };
+    await (await fetch(`${server.url}/echo`, { method: 'POST', body: '"secret"', headers: json })).text();
+    await (await fetch(`${server.url}/secret/place`)).text();
+    await server.close();
+    const text: string = lines.read().toString();
+    assert.doesNotMatch(text, /secret|good|Bearer/);
+    const requests = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.msg === 'request')
+      .map(({ server: name, method, route, status, bytes }) => ({ name, method, route, status, bytes }));
+    assert.deepEqual(requests, [
+      { name: 'test', method: 'GET', route: '/things/:id', status: 200, bytes: 1 },
+      { name: 'test', method: 'POST', route: '/echo', status: 200, bytes: 17 },
+      { name: 'test', method: 'GET', route: 'unknown', status: 404, bytes: requests[2]!.bytes },
+    ]);
+  });
+});
+
+describe('odd but lawful requests', () => {
+  it('in absolute form are read as if they were not', async () => {
+    const server = await start([hello]);
+    const client = await raw(server);
+    client.write('GET http://x/hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.equal(statusOf((await client.closed()).text), 200);
+  });
+
+  it('in HTTP/1.0 need no Host', async () => {
+    const server = await start([hello]);
+    const client = await raw(server);
+    client.write('GET /hello HTTP/1.0\r\n\r\n');
+    const { text, reset } = await client.closed();
+    assert.deepEqual([statusOf(text), reset], [200, false]);
+  });
+
+  it('with another expectation get 417 in our shape', async () => {
+    const server = await start([hello]);
+    const client = await raw(server);
+    client.write('GET /hello HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n');
+    const { text } = await client.closed();
+    assert.equal(statusOf(text), 417);
+    assert.match(headerOf(text, 'x-request-id')!, /^req_/);
+  });
+});
+
+describe('TLS', () => {
+  it('serves the same', async () => {
+    const { key, cert } = createSelfSigned();
+    const server = await start([hello], { tls: { key, cert } });
+    assert.match(server.url, /^https:/);
+    const allowedHosts = [`localhost:${server.port}`];
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const answer = await fetchOutbound(`https://localhost:${server.port}/hello`, { ca: cert, allowedHosts, resolve });
+    assert.equal(answer.body.toString(), '{"hello":true}');
+  });
+});

@@ -10,6 +10,7 @@ import { createSpoolBudget, type SpoolBudget } from '../src/http/spool.ts';
 import { readOctets, readUpload, sanitizeFilename, type UploadOptions } from '../src/http/upload.ts';
 import { createSilentLog } from '../src/log.ts';
 import { Problem } from '../src/problem.ts';
+import { failOnLeaks } from '../src/testing/leaks.ts';
 import { openRaw, type RawClient, statusOf } from './raw-client.ts';
 
 type Answer = {
@@ -19,6 +20,7 @@ type Answer = {
   fields?: Record<string, string[]>;
 };
 
+failOnLeaks();
 let spoolDir: string;
 let server: Listening;
 let budget: SpoolBudget;

@@ -93,7 +93,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     return503OnClosing: false,
     routerOptions: { maxParamLength: limits.maxPathParameterChars },
-    ...(options.rewriteUrl ? { rewriteUrl: options.rewriteUrl } : {}),
+    rewriteUrl: (request) => options.rewriteUrl?.(toOriginForm(request)) ?? toOriginForm(request).url ?? '/',
     clientErrorHandler: answerParseErrors(parts, limits.maxUriBytes),
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
       setCommonHeaders(request, reply);
@@ -114,6 +114,13 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 const createDraining = (graceMs: number): Draining => {
   const controller = new AbortController();
   return { signal: controller.signal, start: () => controller.abort(), graceMs };
+};
+
+/** A client that takes us for a proxy sends the whole URL; we must read it all the same (RFC 9112 §3.2.2). */
+const toOriginForm = (request: IncomingMessage): IncomingMessage => {
+  const { url } = request;
+  if (url !== undefined && /^https?:\/\//i.test(url)) request.url = url.replace(/^[a-z]+:\/\/[^/?#]*\/?/i, '/');
+  return request;
 };
 
 /** The draining signal of the server that serves this request; aborted when it begins to close. */
@@ -182,6 +189,9 @@ const addGate = (app: FastifyInstance, codes: HttpCodes, limits: ServerLimits): 
     if (raw.httpVersion === '1.1' && raw.headers.host === undefined && raw.headers[':authority'] === undefined) {
       return httpProblem(codes, 'badRequest', 'The Host header is missing.');
     }
+    if (raw.headers.expect !== undefined && raw.headers.expect.toLowerCase() !== '100-continue') {
+      return httpProblem(codes, 'expectationFailed');
+    }
     if (!request.is404) return undefined;
     const allowed = routes.methodsAt(request.url);
     if (allowed.length === 0) return httpProblem(codes, 'notFound');
@@ -194,7 +204,9 @@ const addGate = (app: FastifyInstance, codes: HttpCodes, limits: ServerLimits): 
 const addBodyCare = (app: FastifyInstance, parts: ErrorParts, limits: ServerLimits): void => {
   const draining = drainingOf(app);
   // Only after the guards: a client that asks first must not send what would be refused.
-  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    app.server.on(event, (request, response) => app.server.emit('request', request, response));
+  }
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (request.headers.expect?.toLowerCase() === '100-continue' && hasBody(request.raw)) reply.raw.writeContinue();
     if (hasBody(request.raw) && !isStreamed(request.headers['content-type'])) {
@@ -225,7 +237,9 @@ export const listen = async (app: FastifyInstance, at: { host: string; port: num
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  await app.listen({ host: at.host, port: at.port, listenTextResolver: (address) => `listening at ${address}` });
+  // For this name Fastify would open a second server that knows nothing of ours.
+  const host = at.host === 'localhost' ? '127.0.0.1' : at.host;
+  await app.listen({ host, port: at.port, listenTextResolver: (address) => `listening at ${address}` });
   const { port } = app.server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   return {
