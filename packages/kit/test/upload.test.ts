@@ -1,9 +1,11 @@
 /** Uploads over real connections: every order and form that clients send, and an empty spool after every failure. */
 import assert from 'node:assert/strict';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import OpenAI from 'openai';
 import { type Endpoint, mount } from '../src/http/endpoint.ts';
 import { createServer, type Listening, listen } from '../src/http/server.ts';
 import { createSpoolBudget, type SpoolBudget } from '../src/http/spool.ts';
@@ -28,7 +30,7 @@ const clients: RawClient[] = [];
 /** Resolves with how each upload ended, in order. */
 let ended: PromiseWithResolvers<unknown>;
 
-const start = async (options: Partial<UploadOptions> = {}): Promise<void> => {
+const start = async (options: Partial<UploadOptions> = {}, path = '/upload'): Promise<void> => {
   const app = createServer({
     log: createSilentLog(),
     name: 'test',
@@ -41,7 +43,7 @@ const start = async (options: Partial<UploadOptions> = {}): Promise<void> => {
   const all = { spoolDir, maxBytes: 1_000_000, fileFields: ['file'], budget, ...options };
   const upload: Endpoint<'open', string> = {
     method: 'POST',
-    path: '/upload',
+    path,
     access: 'open',
     tag: 'test',
     summary: 'upload',
@@ -149,6 +151,19 @@ describe('a form', () => {
     const { body } = await send(form);
     assert.equal(body.file?.content, 'sound');
     assert.deepEqual(body.fields, { language: ['ru'], text: ['žluťoučký 🐎'] });
+  });
+
+  it('may come from the openai SDK, as a stream of unknown length', async () => {
+    await start({}, '/audio/transcriptions');
+    const source = join(spoolDir, '..', `${basename(spoolDir)}.wav`);
+    await writeFile(source, 'RIFF'.repeat(100_000));
+    const client = new OpenAI({ baseURL: server.url, apiKey: 'none', maxRetries: 0 });
+    const file = createReadStream(source);
+    const answer = (await client.audio.transcriptions.create({ file, model: 'a', language: 'en' })) as Answer;
+    await rm(source);
+    assert.equal(answer.file?.sizeBytes, 400_000);
+    assert.equal(answer.file?.filename, basename(source));
+    assert.deepEqual(answer.fields, { model: ['a'], language: ['en'] });
   });
 
   it('is read byte by byte as well', async () => {
