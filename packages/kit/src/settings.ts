@@ -285,6 +285,8 @@ export const processEnvironment = (): Readonly<Record<string, string | undefined
 
 const REDACTED = '[redacted]';
 
+const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0);
+
 /** A URL with the password of its user part struck out; text that is no URL comes back as it is. */
 const redactUrl = (value: string): string => {
   if (!URL.canParse(value)) return value;
@@ -304,7 +306,7 @@ export const printSettings = <D extends Declaration>(
   const tree: Record<string, unknown> = {};
   for (const [key, declared] of Object.entries(declaration)) {
     const value = settings.values[key];
-    const shown = declared.secret && value !== '' ? REDACTED : typeof value === 'string' ? redactUrl(value) : value;
+    const shown = declared.secret && !isEmpty(value) ? REDACTED : typeof value === 'string' ? redactUrl(value) : value;
     placeAt(tree, key.split('.'), shown);
   }
   return { ...tree, _sources: { ...settings.sources } };

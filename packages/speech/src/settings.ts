@@ -88,7 +88,26 @@ export const SPEECH_SETTINGS = {
     min: 1,
     max: 100_000,
   }),
-  'jobs.max_processing_time': duration('30m', 'Longest time one request may take.'),
+  'jobs.max_processing_time': duration('30m', 'Longest time one request or one attempt at a job may take.'),
+  'jobs.queue_size': int(100, 'Most jobs that may wait.', { min: 1, max: 1_000_000 }),
+  'jobs.max_queued_bytes': bytes('4GiB', 'Most bytes of audio that jobs not yet over may hold.'),
+  'jobs.max_concurrent': int(0, 'Jobs that run at once.', { min: 0, max: 64 }),
+  'jobs.max_attempts': int(3, 'How often a job is begun before it counts as failed.', { min: 1, max: 100 }),
+  'jobs.max_queue_wait': duration('24h', 'A job that waited longer for its start expires.'),
+  'jobs.history_ttl': duration('720h', 'How long jobs that are over are kept.'),
+  'jobs.lease': duration('30s', 'How long a process may be silent before others take over its jobs.'),
+  'jobs.webhook_secret': list(
+    [],
+    'Secret that signs deliveries; two during a rotation, the first signs X-Service-Signature.',
+    {
+      secret: true,
+    },
+  ),
+  'jobs.webhook_on_cancel': flag(true, 'Deliver for cancelled jobs too.'),
+  'jobs.webhook_allowed_hosts': list(
+    [],
+    'Hosts (host or host:port) that deliveries may reach although private or without TLS.',
+  ),
   'postproc.punctuation.enabled': flag(false, 'Punctuate unless a request says otherwise.'),
   'postproc.itn.enabled': flag(false, 'Write numbers as digits unless a request says otherwise.'),
   'postproc.hotwords.enabled': flag(true, 'Allow hotwords.'),
@@ -110,6 +129,7 @@ export type Sizing = {
   readonly modelMemoryBytes: number;
   readonly maxResidentModels: number;
   readonly mediaProcesses: number;
+  readonly jobWorkers: number;
 };
 
 const MIB = 2 ** 20;
@@ -123,5 +143,6 @@ export const sizeFor = ({ values }: SpeechSettings): Sizing => {
     modelMemoryBytes: memoryMib * MIB,
     maxResidentModels: values['asr.max_resident_models'] || clamp(Math.floor(memoryMib / TYPICAL_MODEL_MIB), 1, 6),
     mediaProcesses: values['audio.media_processes'] || clamp(availableParallelism(), 1, 4),
+    jobWorkers: values['jobs.max_concurrent'] || clamp(availableParallelism(), 1, 8),
   };
 };

@@ -1,14 +1,17 @@
 /** Implements core/speech.ts by handing to the models and the pipeline; who may do what is decided here, once. */
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import { problem } from './core/codes.ts';
-import type { Models, Speech } from './core/speech.ts';
+import type { Jobs, Models, Speech } from './core/speech.ts';
 import type { Caller, ModelInfo } from './core/types.ts';
+import type { Queue } from './jobs/queue.ts';
 import { mayUseModel } from './keys/globs.ts';
 import { type Line, processingTimeout, transcribe } from './pipeline/transcribe.ts';
+import { checkModel } from './pipeline/warnings.ts';
 
 export type SpeechParts = {
   readonly line: Line;
   readonly models: Models;
+  readonly jobs: Pick<Jobs, 'watch'> & { readonly queue: Queue; readonly admission: Pick<Jobs, 'reserve'> };
   readonly limits: SpeechLimits;
 };
 
@@ -52,7 +55,7 @@ export type RunningSpeech = Speech & {
 };
 
 /** Puts the parts behind the one door that dialects see. */
-export const createSpeech = ({ line, models, limits }: SpeechParts): RunningSpeech => {
+export const createSpeech = ({ line, models, jobs, limits }: SpeechParts): RunningSpeech => {
   const admission = createAdmission(limits.maxWaiting);
 
   const resolveFor = async (
@@ -68,6 +71,19 @@ export const createSpeech = ({ line, models, limits }: SpeechParts): RunningSpee
 
   return {
     models,
+    jobs: {
+      reserve: jobs.admission.reserve,
+      submit: async (caller, request, upload, options) => {
+        const model = await resolveFor(caller, request.model, request.language);
+        // What can be known without the audio is refused now, not in the finished job.
+        checkModel(request, model, { hotwordsEnabled: line.hotwords.enabled });
+        return jobs.queue.submit(caller, model, request, upload, options);
+      },
+      list: jobs.queue.list,
+      get: jobs.queue.get,
+      cancel: jobs.queue.cancel,
+      watch: jobs.watch,
+    },
     underWay: admission.underWay,
     transcribe: async (caller, request, upload, options) => {
       const model = await resolveFor(caller, request.model, request.language);

@@ -25,9 +25,11 @@ import type { Line } from './pipeline/transcribe.ts';
 import type { EngineVersions } from './recognizer/messages.ts';
 import { readEngineVersions } from './recognizer/probe.ts';
 import type { Recognizer } from './recognizer/recognizer.ts';
+import { runJob } from './run-job.ts';
 import type { Health, Readiness } from './server/health.ts';
 import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
-import { createSpeech, type RunningSpeech } from './speech.ts';
+import { createSpeech } from './speech.ts';
+import { type JobParts, openJobs } from './start-jobs.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
 
 export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
@@ -58,9 +60,12 @@ export const startSpeech = async (
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const line = openLine(settings, modelParts, media, log);
+  const jobs = await openJobs(settings, log, stack);
+  const models = onceChosen(modelParts.models, state);
   const speech = createSpeech({
     line,
-    models: onceChosen(modelParts.models, state),
+    models,
+    jobs,
     limits: {
       maxWaiting: settings.values['jobs.sync_max_waiting'],
       maxProcessingMs: settings.values['jobs.max_processing_time'],
@@ -79,7 +84,7 @@ export const startSpeech = async (
     modelAliases: settings.values['api.model_aliases'],
     config: () => printSettings(SPEECH_SETTINGS, settings),
     health: () => toHealth(state),
-    readiness: () => toReadiness(app, state, speech, modelParts, settings),
+    readiness: () => toReadiness(app, state, jobs, modelParts, settings),
     uiEnabled: settings.values['ui.enabled'],
   });
   mount(app, endpoints, createGuards(guardParts));
@@ -89,6 +94,7 @@ export const startSpeech = async (
   state.versions = await readVersions(modelParts, log);
   await takeFirst(settings, modelParts, log, options);
   state.isChosen = true;
+  jobs.startWork((...job) => runJob(line, models, ...job));
   log.info({ url: listening.url }, 'speech serves');
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -237,28 +243,26 @@ const toHealth = ({ versions }: State): Health => ({ version: packageVersion(), 
 const toReadiness = (
   app: FastifyInstance,
   state: State,
-  speech: RunningSpeech,
+  { live, admission }: JobParts,
   { pool, installed }: ModelParts,
-  { values }: SpeechSettings,
+  settings: SpeechSettings,
 ): Readiness => {
-  const underWay = speech.underWay();
-  const limit = values['jobs.sync_max_waiting'];
-  const status = drainingOf(app).signal.aborted
-    ? 'draining'
-    : !state.isChosen
-      ? 'starting'
-      : underWay >= limit
-        ? 'saturated'
-        : 'ready';
+  const { values } = settings;
+  const isDraining = drainingOf(app).signal.aborted;
+  const status = isDraining ? 'draining' : !state.isChosen ? 'starting' : admission.isFull() ? 'saturated' : 'ready';
   return {
     status,
-    queue_depth: underWay,
-    queue_size: limit,
-    queued_bytes: 0,
-    max_queued_bytes: 0,
-    running: underWay,
-    workers: limit,
-    models_resident: installed.list().filter((model) => (pool.residence(model).state?.name ?? 'loading') !== 'loading')
-      .length,
+    queue_depth: live.queued(),
+    queue_size: values['jobs.queue_size'],
+    queued_bytes: live.bytes() + admission.reservedBytes(),
+    max_queued_bytes: values['jobs.max_queued_bytes'],
+    running: live.running(),
+    workers: sizeFor(settings).jobWorkers,
+    models_resident: installed.list().filter((model) => isResident(pool, model)).length,
   };
+};
+
+const isResident = (pool: ModelParts['pool'], model: { id: string; revision: string }): boolean => {
+  const state = pool.residence(model).state?.name;
+  return state === 'resident' || state === 'draining';
 };

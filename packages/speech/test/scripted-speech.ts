@@ -6,7 +6,7 @@ import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { problem } from '../src/core/codes.ts';
-import type { TranscribeOptions } from '../src/core/speech.ts';
+import type { Jobs, TranscribeOptions } from '../src/core/speech.ts';
 import type { Caller, ModelInfo, Segment, Transcript, TranscriptionRequest, Upload } from '../src/core/types.ts';
 import { renderProblem } from '../src/dialects/errors.ts';
 import { type EndpointParts, endpointsOf } from '../src/endpoints.ts';
@@ -105,7 +105,9 @@ export const transcriptOf = (segments: readonly Segment[], more: Partial<Transcr
   ...more,
 });
 
-export type Heard = { caller: Caller; request: TranscriptionRequest; upload: Upload };
+export const NO_JOBS = {} as Jobs;
+
+type Heard = { caller: Caller; request: TranscriptionRequest; upload: Upload };
 export type Script = (heard: Heard, options: TranscribeOptions) => Transcript | Promise<Transcript>;
 
 /** What the service says when nothing else is scripted: the segments one by one, then all of it. */
@@ -137,6 +139,8 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
         return stage.script({ caller, request, upload }, options);
       },
       models: { list: async () => MODELS, catalog: async () => [], resolve },
+      // Jobs are tested with the real service (jobs.test.ts).
+      jobs: NO_JOBS,
     },
     uploads: { spoolDir, maxBytes: 1_000_000, idleMs: 10_000 },
     subtitles: { maxChars: 84, maxLines: 2, maxSeconds: 7 },

@@ -96,7 +96,9 @@ export const startTestSpeech = async (options: TestSpeechOptions = {}): Promise<
       if (file) form.append('file', file);
       return send(path, { method: 'POST', body: form, key });
     },
-    stop: () => running[Symbol.asyncDispose](),
+    stop: async () => {
+      await running[Symbol.asyncDispose]();
+    },
     [Symbol.asyncDispose]: async () => {
       await running[Symbol.asyncDispose]();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });

@@ -32,6 +32,7 @@ export type Speech = {
     options: TranscribeOptions,
   ): Promise<Transcript>;
   readonly models: Models;
+  readonly jobs: Jobs;
 };
 
 export type Models = {
@@ -50,7 +51,7 @@ export type JobOptions = {
   readonly webhookUrl: string | undefined;
   /** The caller's own name for this request: a repetition within 24 h gets the first answer. */
   readonly idempotencyKey: string | undefined;
-  /** Digest of everything else in the request; another one under the same idempotency key is a conflict. */
+  /** Everything else in the request as text; another one under the same idempotency key is a conflict. */
   readonly fingerprint: string;
   readonly source: 'api' | 'ui';
 };
@@ -76,8 +77,18 @@ export type JobPage = {
   readonly has_more: boolean;
 };
 
+/** A place in the queue, taken before the upload is read. */
+export type Reservation = {
+  /** Corrects the bytes once they are known. Problem queue_full when they are too many now. */
+  setBytes(bytes: number): void;
+  /** Gives the place back: the job now counts itself, or there is none. Idempotent. */
+  release(): void;
+};
+
 /** Jobs of the caller; an administrator's are everybody's. Another key's job is job_not_found. */
 export type Jobs = {
+  /** Takes a place for an upload of so many bytes (0: not said). Problem queue_full with Retry-After. */
+  reserve(expectedBytes: number): Reservation;
   /**
    * Accepts an upload: when this resolves the job outlives a crash and owns the file. Problems: queue_full,
    * idempotency_conflict, model_not_found, capability_unavailable, storage_unavailable.

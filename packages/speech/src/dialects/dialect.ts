@@ -17,7 +17,7 @@ export type UploadLimits = {
 };
 
 export type DialectParts = {
-  readonly speech: Pick<Speech, 'transcribe' | 'models'>;
+  readonly speech: Speech;
   readonly uploads: UploadLimits;
   readonly subtitles: SubtitleLimits;
   /** Model names that stand for another; `default` or an empty text is the default model. */

@@ -3,14 +3,8 @@
  * back when no job came of it. In-flight uploads count as much as queued jobs.
  */
 import { problem } from '../core/codes.ts';
+import type { Reservation } from '../core/speech.ts';
 import type { Live } from './live.ts';
-
-export type Reservation = {
-  /** Corrects the bytes once they are known. Problem queue_full when they are too many now. */
-  setBytes(bytes: number): void;
-  /** Gives the place back: the job now counts itself, or there is none. Idempotent. */
-  release(): void;
-};
 
 export type Admission = {
   /** Problem queue_full with Retry-After when there is no place, or none for so many bytes. */

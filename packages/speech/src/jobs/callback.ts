@@ -6,7 +6,7 @@
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
-import type { Transcript } from '../core/types.ts';
+import type { JobRecord, Transcript } from '../core/types.ts';
 import type { Callback, JobRow } from './job.ts';
 import { CALLBACK_QUEUE, DOMAIN, KIND } from './records.ts';
 import { deliveryHeaders } from './signature.ts';
@@ -26,6 +26,8 @@ export type CallbackParts = {
     body: string,
     signal: AbortSignal,
   ) => Promise<Attempt>;
+  /** The job record as the native dialect shows it. */
+  readonly render: (job: JobRecord) => unknown;
   readonly secrets: readonly string[];
   readonly onCancel: boolean;
   readonly log: Log;
@@ -153,7 +155,7 @@ const deliver = async (
     return;
   }
   const attempt = row.data.attempts + 1;
-  const body = JSON.stringify(await recordOf(parts, job.data));
+  const body = JSON.stringify(parts.render(await recordOf(parts, job.data)));
   const timestampSec = Math.floor(parts.now() / 1000);
   const headers = deliveryHeaders(
     { id: claim.id, attempt, event: `job.${job.data.status}`, timestampSec, body },

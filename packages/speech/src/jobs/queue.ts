@@ -1,5 +1,7 @@
 /** Submitting, listing, reading and cancelling jobs. Who may see which job is decided here, once. */
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import type { Change, Condition, Store } from '@parley/kit/store/store.ts';
 import { problem } from '../core/codes.ts';
@@ -16,6 +18,8 @@ export type QueueParts = {
   readonly spool: Spool;
   readonly live: Live;
   readonly now: () => number;
+  /** Throws Problem invalid_request (param webhook_url) for an address that can never be delivered to. */
+  readonly checkCallback: (url: string) => void;
   /** Changes that go with a terminal state: the delivery to be made. */
   readonly onTerminal: (job: JobRow) => readonly Change[];
   /** Removes what a terminal job no longer needs; may be called more than once. */
@@ -59,15 +63,18 @@ export const createQueue = (parts: QueueParts): Queue => {
     view,
     require: requireJob,
     submit: async (caller, model, request, upload, options) => {
-      const known = await findRepeated(store, caller, options);
+      if (options.webhookUrl !== undefined) parts.checkCallback(options.webhookUrl);
+      const fingerprint = options.idempotencyKey === undefined ? '' : await fingerprintOf(upload, options.fingerprint);
+      const repetition = { key: options.idempotencyKey, fingerprint };
+      const known = await findRepeated(parts, caller, repetition);
       if (known) return view(caller, await requireJob(caller, known));
       const job = createJob(caller, model, request, upload, options, now());
       await parts.spool.adopt(upload, job.id);
       try {
-        await store.commit(DOMAIN, submission(job, caller, options, now()));
+        await store.commit(DOMAIN, submission(job, caller, repetition, now()));
       } catch (thrown) {
         await parts.spool.remove(job.id);
-        const first = isTaken(thrown) ? await findRepeated(store, caller, options) : undefined;
+        const first = isTaken(thrown) ? await findRepeated(parts, caller, repetition) : undefined;
         if (first) return view(caller, await requireJob(caller, first));
         throw thrown;
       }
@@ -134,18 +141,18 @@ const IDEMPOTENCY_MS = 24 * 3_600_000;
 const idempotencyId = (caller: Caller, key: string): string =>
   createHash('sha256').update(`${caller.keyId}\n${key}`).digest('hex');
 
-const submission = (job: JobRow, caller: Caller, options: JobOptions, nowMs: number): Change[] => [
+const submission = (job: JobRow, caller: Caller, { key, fingerprint }: Repetition, nowMs: number): Change[] => [
   { op: 'put', kind: KIND.job, id: job.id, data: job, expect: 0 },
   statusEvent(job),
   enqueueJob(job, nowMs),
-  ...(options.idempotencyKey === undefined
+  ...(key === undefined
     ? []
     : [
         {
           op: 'put',
           kind: KIND.idempotency,
-          id: idempotencyId(caller, options.idempotencyKey),
-          data: { job: job.id, fingerprint: options.fingerprint, created_at: job.created_at } satisfies IdempotencyRow,
+          id: idempotencyId(caller, key),
+          data: { job: job.id, fingerprint, created_at: job.created_at } satisfies IdempotencyRow,
           // Two at once: the second is refused here and gets the first one's answer.
           expect: 0,
           quiet: true,
@@ -155,17 +162,30 @@ const submission = (job: JobRow, caller: Caller, options: JobOptions, nowMs: num
 
 const isTaken = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'Conflict';
 
+type Repetition = { readonly key: string | undefined; readonly fingerprint: string };
+
+/** Digest of the fields and of the file's bytes. */
+const fingerprintOf = async (upload: Upload, fields: string): Promise<string> => {
+  const hash = createHash('sha256').update(fields);
+  await pipeline(createReadStream(upload.path), hash);
+  return hash.digest('hex');
+};
+
 /** The job a repeated request made before. Problem idempotency_conflict when the request was another. */
-const findRepeated = async (store: Store, caller: Caller, options: JobOptions): Promise<string | undefined> => {
-  if (options.idempotencyKey === undefined) return undefined;
-  const id = idempotencyId(caller, options.idempotencyKey);
+const findRepeated = async (
+  { store, now }: QueueParts,
+  caller: Caller,
+  { key, fingerprint }: Repetition,
+): Promise<string | undefined> => {
+  if (key === undefined) return undefined;
+  const id = idempotencyId(caller, key);
   const row = await store.get<IdempotencyRow>(DOMAIN, KIND.idempotency, id);
   if (!row) return undefined;
-  if (Date.now() - Date.parse(row.data.created_at) > IDEMPOTENCY_MS) {
+  if (now() - Date.parse(row.data.created_at) > IDEMPOTENCY_MS) {
     await store.commit(DOMAIN, [{ op: 'drop', kind: KIND.idempotency, id, quiet: true }]);
     return undefined;
   }
-  if (row.data.fingerprint !== options.fingerprint) {
+  if (row.data.fingerprint !== fingerprint) {
     throw problem('idempotency_conflict', 'This Idempotency-Key came with another request before.', {
       param: 'Idempotency-Key',
     });

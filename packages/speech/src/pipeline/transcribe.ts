@@ -40,7 +40,7 @@ export type Watcher = {
   /** Told of each utterance that was recognised now, in any order. */
   readonly onUtterance?: (index: number, drafts: readonly DraftSegment[]) => void;
   /** Told as the work goes on; `doneSec` counts the recording's seconds up to which everything is recognised. */
-  readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec'>) => void;
+  readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => void;
 };
 
 /** Segments of one request that may be with the scheduler at once, for each slot of the recogniser: one runs, one waits. */
@@ -174,7 +174,7 @@ const createGate = (limit: number) => {
 };
 
 /** Puts results, which come in any order, back into the order of the recording and tells of each as soon as it may. */
-const createCollector = (work: Work, watcher: Watcher, stream: Pick<MediaStream, 'decodedSec'>) => {
+const createCollector = (work: Work, watcher: Watcher, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => {
   const places: { readonly endSec: number; drafts: readonly DraftSegment[] | undefined }[] = [];
   const segments: Segment[] = [];
   const sources = new Set<string>();

@@ -23,12 +23,7 @@ export const baseLanguage = (tag: string): string => tag.split(/[-_]/)[0]!.toLow
 
 type Stages = { readonly hotwordsEnabled: boolean };
 
-type Check = (
-  request: TranscriptionRequest,
-  model: ModelInfo,
-  facts: EngineFacts,
-  stages: Stages,
-) => Warning | undefined;
+type Check = (request: TranscriptionRequest, model: ModelInfo, stages: Stages) => Warning | undefined;
 
 const checks: readonly Check[] = [
   (request, model) =>
@@ -43,13 +38,9 @@ const checks: readonly Check[] = [
     request.wordTimestamps === true && model.capabilities.word_timestamps && !model.capabilities.confidence
       ? warn('word_confidence_unavailable', `${model.id} reports no token probabilities.`)
       : undefined,
-  (request, model, _facts, stages) =>
+  (request, model, stages) =>
     request.hotwords.length > 0 && !(stages.hotwordsEnabled && model.capabilities.hotwords)
       ? warn('hotwords_unavailable', `${model.id} cannot favour words; hotwords are left out.`, 'hotwords')
-      : undefined,
-  (request, model, facts) =>
-    request.decodingMethod !== undefined && !facts.decodingMethods.includes(request.decodingMethod)
-      ? warn('decoding_method_unavailable', `${model.id} decodes its own way.`, 'decoding_method')
       : undefined,
   (request, model) =>
     request.punctuate === true && !model.capabilities.punctuation_builtin
@@ -83,20 +74,29 @@ export const warn = (code: WarningCode, message: string, param?: string): Warnin
  * The request's own warnings and those that follow from the model. Throws capability_unavailable (422) in strict mode
  * when any of them degrades the answer.
  */
+export const checkModel = (request: TranscriptionRequest, model: ModelInfo, stages: Stages): Warning[] => {
+  const found = checks.map((check) => check(request, model, stages)).filter((warning) => warning !== undefined);
+  const all = [...request.warnings, ...found];
+  refuseWhenStrict(request, all);
+  return all;
+};
+
+/** As `checkModel`, with what only the loaded engine knows. */
 export const checkCapabilities = (
   request: TranscriptionRequest,
   model: ModelInfo,
   facts: EngineFacts,
   stages: Stages,
 ): Warning[] => {
-  const found = checks.map((check) => check(request, model, facts, stages)).filter((warning) => warning !== undefined);
-  const all = [...request.warnings, ...found];
+  const all = checkModel(request, model, stages);
+  if (request.decodingMethod === undefined || facts.decodingMethods.includes(request.decodingMethod)) return all;
+  all.push(warn('decoding_method_unavailable', `${model.id} decodes its own way.`, 'decoding_method'));
   refuseWhenStrict(request, all);
   return all;
 };
 
 /** Throws capability_unavailable (422) for the first degrading warning when the request is strict. */
-export const refuseWhenStrict = (request: TranscriptionRequest, warnings: readonly Warning[]): void => {
+const refuseWhenStrict = (request: TranscriptionRequest, warnings: readonly Warning[]): void => {
   const first = request.strict ? warnings.find((warning) => DEGRADING.has(warning.code)) : undefined;
   if (!first) return;
   throw problem('capability_unavailable', first.message, { param: first.param, details: { warning: first.code } });

@@ -63,7 +63,7 @@ const openLater = ({ request, reply }: Call<Caller>, { warnings }: Transcription
     clearTimeout(timer);
     if (stream) return stream;
     sendWarningCodes(reply, warnings);
-    stream = startEvents(request, reply);
+    stream = startEvents(request, reply, { isWork: true });
     return stream;
   };
   const timer = setTimeout(open, OPEN_AFTER_MS);

@@ -13,19 +13,41 @@ const MODEL = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(@[A-Za-z0-9][A-Za-z0-9._-]{0,63}
 const MAX_SPEAKERS = 32;
 const MAX_HOTWORDS_SCORE = 10;
 const MAX_ACTIVE_PATHS = 32;
+const MAX_URL_CHARS = 2048;
 /** Names of unknown fields are cut to this in messages. */
 const MAX_SHOWN_NAME_CHARS = 64;
 
 export type NativeForm = { readonly request: TranscriptionRequest; readonly format: ResponseFormat };
 
-/** Reads the whole form. Problem: invalid_request naming the bad field, all of them under `errors` when several are. */
+export type JobForm = { readonly request: TranscriptionRequest; readonly webhookUrl: string | undefined };
+
+/** Reads the form of a synchronous request. Problem: invalid_request naming the bad field, all of them under `errors`. */
 export const parseTranscribeForm = (form: Form, strictHeader: boolean): NativeForm => {
   const read = createFormReader(form);
+  const request = readRequest(read, strictHeader);
+  const format = read.choice('response_format', RESPONSE_FORMATS) ?? 'json';
+  if (read.text('webhook_url') !== undefined) read.fault('webhook_url', 'webhook_url is for jobs only.');
+  return { request: finishRequest(read, request), format };
+};
+
+/** Reads the form of a job: the same fields and `webhook_url`. `response_format` belongs to reading the result. */
+export const parseJobForm = (form: Form, strictHeader: boolean): JobForm => {
+  const read = createFormReader(form);
+  const request = readRequest(read, strictHeader);
+  read.choice('response_format', RESPONSE_FORMATS);
+  const webhookUrl = read.text('webhook_url');
+  if (webhookUrl !== undefined && webhookUrl.length > MAX_URL_CHARS) {
+    read.fault('webhook_url', `webhook_url has at most ${MAX_URL_CHARS} characters.`);
+  }
+  return { request: finishRequest(read, request), webhookUrl };
+};
+
+const readRequest = (read: FormReader, strictHeader: boolean): TranscriptionRequest => {
   const strict = read.flag('strict') ?? false;
   const model = readModel(read);
   const language = readLanguage(read);
   const hotwords = parseHotwords(read.all('hotwords', 'hotwords[]'), 'hotwords');
-  const request = {
+  return {
     model,
     language,
     channelMode: read.choice('channel_mode', CHANNEL_MODES),
@@ -40,12 +62,15 @@ export const parseTranscribeForm = (form: Form, strictHeader: boolean): NativeFo
     wordTimestamps: read.flag('word_timestamps'),
     voiceActivity: read.flag('vad'),
     strict: strict || strictHeader,
+    warnings: hotwords.warnings,
   };
-  const format = read.choice('response_format', RESPONSE_FORMATS) ?? 'json';
-  if (read.text('webhook_url') !== undefined) read.fault('webhook_url', 'webhook_url is for jobs only.');
+};
+
+/** Says what nobody asked about, and throws when anything was wrong. */
+const finishRequest = (read: FormReader, request: TranscriptionRequest): TranscriptionRequest => {
   const unknown = readUnknown(read, request.strict);
   read.finish();
-  return { request: { ...request, warnings: [...hotwords.warnings, ...unknown] }, format };
+  return { ...request, warnings: [...request.warnings, ...unknown] };
 };
 
 const readModel = (read: FormReader): string | undefined => {

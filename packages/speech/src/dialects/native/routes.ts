@@ -1,16 +1,14 @@
 /**
- * The native dialect under `/api/v1`. Bodies are our own records; errors are RFC 9457. Jobs and the operations on
- * models that change something are not here yet.
+ * The native dialect under `/api/v1`. Bodies are our own records; errors are RFC 9457. Jobs are in jobs.ts.
  */
 import type { Call } from '@parley/kit/http/endpoint.ts';
-import type { Caller, Transcript, Warning } from '../../core/types.ts';
-import { renderSrt, renderVtt } from '../../formats/subtitles.ts';
-import { renderText, renderTsv } from '../../formats/text.ts';
+import type { Caller } from '../../core/types.ts';
 import type { DialectParts, SpeechEndpoint } from '../dialect.ts';
 import { mergeWarnings, readStrictHeader, sendWarningCodes } from '../strict.ts';
 import { withUpload } from '../upload.ts';
-import { type NativeForm, parseTranscribeForm } from './fields.ts';
-import { renderTranscript } from './render.ts';
+import { renderBody } from './body.ts';
+import { parseTranscribeForm } from './fields.ts';
+import { jobEndpoints } from './jobs.ts';
 
 /** Every endpoint of the dialect. */
 export const nativeEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
@@ -52,6 +50,7 @@ export const nativeEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
     description: 'Secrets are replaced by `[redacted]`; `_sources` tells where each value came from.',
     handle: () => parts.config(),
   },
+  ...jobEndpoints(parts),
 ];
 
 const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> => {
@@ -60,30 +59,9 @@ const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> =
     const asked = parseTranscribeForm(form, strictHeader);
     const transcript = await parts.speech.transcribe(call.caller, asked.request, upload, { signal: call.signal });
     const warnings = mergeWarnings(asked.request.warnings, transcript.warnings);
-    const { type, body } = render(parts, asked, transcript, warnings);
+    const withWords = asked.request.wordTimestamps !== false;
+    const { type, body } = renderBody(parts.subtitles, asked.format, transcript, warnings, withWords);
     sendWarningCodes(call.reply, warnings);
     return () => call.reply.type(type).send(body);
   });
-};
-
-const render = (
-  parts: DialectParts,
-  { format, request }: NativeForm,
-  transcript: Transcript,
-  warnings: readonly Warning[],
-): { type: string; body: unknown } => {
-  switch (format) {
-    case 'text':
-      return { type: 'text/plain; charset=utf-8', body: renderText(transcript) };
-    case 'srt':
-      return { type: 'application/x-subrip; charset=utf-8', body: renderSrt(transcript.segments, parts.subtitles) };
-    case 'vtt':
-      return { type: 'text/vtt; charset=utf-8', body: renderVtt(transcript.segments, parts.subtitles) };
-    case 'tsv':
-      return { type: 'text/tab-separated-values; charset=utf-8', body: renderTsv(transcript.segments) };
-    case 'json': {
-      const body = renderTranscript(transcript, warnings, request.wordTimestamps !== false);
-      return { type: 'application/json; charset=utf-8', body };
-    }
-  }
 };

@@ -1,0 +1,122 @@
+/** Composition of everything about jobs: the Store they live in, the queue, the workers, the outbox. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Log } from '@parley/kit/log.ts';
+import { fetchOutbound, readOutboundUrl } from '@parley/kit/outbound.ts';
+import { openStore } from '@parley/kit/store/open.ts';
+import type { Store } from '@parley/kit/store/store.ts';
+import type { Jobs } from './core/speech.ts';
+import { renderJob } from './dialects/native/jobs.ts';
+import { type Admission, createAdmission } from './jobs/admission.ts';
+import { type CallbackParts, oweDelivery, startCallbacks } from './jobs/callback.ts';
+import { type Live, openLive } from './jobs/live.ts';
+import { createQueue, type Queue } from './jobs/queue.ts';
+import { createCleanUp, recover, startSweeper } from './jobs/recover.ts';
+import { openSpool } from './jobs/spool.ts';
+import { watchJob } from './jobs/watch.ts';
+import { type RunJob, startWorker } from './jobs/worker.ts';
+import { type SpeechSettings, sizeFor } from './settings.ts';
+import { dataDirOf } from './start-models.ts';
+
+export type JobParts = {
+  readonly queue: Queue;
+  readonly live: Live;
+  readonly admission: Admission;
+  readonly watch: Jobs['watch'];
+  /** Begins to take jobs; before that they only wait. */
+  startWork(run: RunJob): void;
+};
+
+/** The one process of a data folder: after a crash its leases are its own again. */
+const LOCAL_OWNER = 'local';
+const DELIVERY_TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 4096;
+
+/** Opens the Store, takes up what an earlier process left, and makes the queue. What must be closed goes on the stack. */
+export const openJobs = async (settings: SpeechSettings, log: Log, stack: AsyncDisposableStack): Promise<JobParts> => {
+  const { values } = settings;
+  const dataDir = dataDirOf(settings);
+  const now = Date.now;
+  const store = stack.use(await openStore(values['storage.url'] || join(dataDir, 'speech.sqlite'), log));
+  const owner = store.driver === 'sqlite' ? LOCAL_OWNER : randomUUID();
+  const spool = await openSpool(join(dataDir, 'spool', 'jobs'));
+  const live = stack.use(await openLive(store, log));
+  const recovery = { store, spool, live, log, now, owner: store.driver === 'sqlite' ? owner : undefined };
+  await recover(recovery);
+  stack.use(startSweeper(recovery, values['jobs.history_ttl']));
+  const onTerminal = oweDelivery(values['jobs.webhook_on_cancel'], now);
+  const cleanUp = createCleanUp(store, spool);
+  const checkCallback = (url: string): void => {
+    readOutboundUrl(url, values['jobs.webhook_allowed_hosts'], 'webhook_url');
+  };
+  const queue = createQueue({ store, spool, live, now, checkCallback, onTerminal, cleanUp });
+  const callbacks = stack.use(startCallbacks(callbackParts(settings, store, log, owner)));
+  stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.wake()));
+  return {
+    queue,
+    live,
+    admission: createAdmission(
+      live,
+      { maxQueued: values['jobs.queue_size'], maxBytes: values['jobs.max_queued_bytes'] },
+      () => estimateWaitSec(live),
+    ),
+    watch: (caller, id, options) => watchJob({ store, live, queue }, caller, id, options),
+    startWork: (run) => {
+      const limits = {
+        maxConcurrent: sizeFor(settings).jobWorkers,
+        maxAttempts: values['jobs.max_attempts'],
+        maxQueueWaitMs: values['jobs.max_queue_wait'],
+        maxProcessingMs: values['jobs.max_processing_time'],
+        leaseMs: values['jobs.lease'],
+      };
+      stack.use(startWorker({ store, spool, live, run, log, now, onTerminal, cleanUp, limits, owner }));
+    },
+  };
+};
+
+const callbackParts = ({ values }: SpeechSettings, store: Store, log: Log, owner: string): CallbackParts => {
+  if (values['jobs.webhook_secret'].length === 0)
+    log.warn('jobs.webhook_secret is not set: deliveries carry no signature');
+  return {
+    store,
+    log,
+    now: Date.now,
+    owner,
+    render: renderJob,
+    secrets: values['jobs.webhook_secret'],
+    onCancel: values['jobs.webhook_on_cancel'],
+    post: async (url, headers, body, signal) => {
+      try {
+        const answer = await fetchOutbound(url, {
+          method: 'POST',
+          headers,
+          body,
+          signal,
+          timeoutMs: DELIVERY_TIMEOUT_MS,
+          maxResponseBytes: MAX_ANSWER_BYTES,
+          whenLonger: 'cut',
+          allowedHosts: values['jobs.webhook_allowed_hosts'],
+        });
+        const retryAfterSec = Number(answer.headers['retry-after']);
+        return { status: answer.status, retryAfterSec: Number.isFinite(retryAfterSec) ? retryAfterSec : undefined };
+      } catch (thrown) {
+        return { fault: thrown instanceof Error ? thrown.message : 'failed' };
+      }
+    },
+  };
+};
+
+const MIN_RETRY_SEC = 1;
+const MAX_RETRY_SEC = 60;
+
+/** Seconds until a running job is likely over: what the quickest one still needs at its speed so far. */
+const estimateWaitSec = (live: Live): number => {
+  const nowMs = Date.now();
+  const left = [...live.all()].flatMap((job) => {
+    const gained = (job.percent ?? 0) - job.run_started_percent;
+    if (job.status !== 'running' || job.run_started_ms === null || gained <= 0) return [];
+    return [(((nowMs - job.run_started_ms) / gained) * (100 - (job.percent ?? 0))) / 1000];
+  });
+  const shortest = left.length === 0 ? MAX_RETRY_SEC / 4 : Math.min(...left);
+  return Math.min(MAX_RETRY_SEC, Math.max(MIN_RETRY_SEC, Math.ceil(shortest)));
+};
