@@ -131,6 +131,17 @@ describe('an event stream', () => {
     assert.ok(sent > 1);
   });
 
+  it('goes on to its own end when it is work, and the server waits for it', async () => {
+    await start({ isWork: true });
+    const client = await connect();
+    const { stream } = await started.promise;
+    const closing = server.close();
+    assert.equal(stream.send({ data: 'the last' }), true);
+    stream.end();
+    await closing;
+    assert.match((await client.closed()).text, /data: the last\n\n\r\n0\r\n\r\n$/);
+  });
+
   it('ends when the server closes', async () => {
     await start();
     const client = await connect();

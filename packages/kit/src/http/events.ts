@@ -31,6 +31,8 @@ export type EventOptions = {
   readonly heartbeatMs?: number;
   /** What a slow reader may leave unread before the stream is dropped; 1 MiB when not given. */
   readonly maxBufferedBytes?: number;
+  /** True for a stream that is work under way: it may go on to its own end while the server drains, within its grace. */
+  readonly isWork?: boolean;
 };
 
 const HEARTBEAT_MS = 15_000;
@@ -53,6 +55,8 @@ export const startEvents = (request: FastifyRequest, reply: FastifyReply, option
   };
   const end = (): void => {
     if (raw.writableEnded) return;
+    // The head promised to keep the connection, which a server that closes would wait for.
+    if (draining.aborted) raw.once('finish', () => request.raw.socket.destroySoon());
     raw.end();
     over();
   };
@@ -71,10 +75,11 @@ export const startEvents = (request: FastifyRequest, reply: FastifyReply, option
   reply.hijack();
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headersFor(draining) });
   const heartbeat = setInterval(() => write(HEARTBEAT), options.heartbeatMs ?? HEARTBEAT_MS);
-  draining.addEventListener('abort', end, { once: true });
+  if (!options.isWork) draining.addEventListener('abort', end, { once: true });
   raw.once('close', over);
   raw.once('error', over);
-  if (request.method === 'HEAD' || draining.aborted || raw.destroyed) end();
+  const isUnwanted = draining.aborted && !options.isWork;
+  if (request.method === 'HEAD' || isUnwanted || raw.destroyed) end();
   else raw.flushHeaders();
   return { send: (event) => write(renderEvent(event)), end, signal: controller.signal, closed };
 };
