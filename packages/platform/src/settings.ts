@@ -1,5 +1,15 @@
 /** Every setting of the platform, as data. Shared keys stand at the top of `parley.yaml`, the rest under `platform`. */
-import { bytes, type Declaration, duration, flag, int, list, type Settings, text } from '@parley/kit/settings.ts';
+import {
+  bytes,
+  choice,
+  type Declaration,
+  duration,
+  flag,
+  int,
+  list,
+  type Settings,
+  text,
+} from '@parley/kit/settings.ts';
 
 export const PLATFORM_SETTINGS = {
   data_dir: text('./data', 'Folder of everything that must outlive a restart.', { shared: true }),
@@ -30,17 +40,18 @@ export const PLATFORM_SETTINGS = {
   'bootstrap.domain': text('master', 'Name of the master domain; used at the first start only.'),
   public_url: text('', 'Address under which people reach the platform, for links and for the origin check.'),
   trusted_proxies: list([], 'Addresses or networks whose X-Forwarded-* headers are believed.', { shared: true }),
+  'log.level': choice(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info', 'What is logged.'),
   strict_fields: flag(false, 'Refuse unknown fields in bodies with 400 instead of ignoring and naming them.'),
   'list.default_limit': int(1000, 'Items of a list when no limit is given.', { min: 1, max: 100_000 }),
   'list.max_limit': int(10_000, 'Most items of one list.', { min: 1, max: 1_000_000 }),
   'export.secrets': flag(false, 'Let administrators export password hashes and import them.'),
-  'cookie.secure': text('auto', 'auto sets Secure on the session cookie over TLS only; always always.'),
+  'cookie.secure': choice(['auto', 'always'], 'auto', 'auto sets Secure on the session cookie over TLS only.'),
   'session.cookie_idle': duration('60m', 'A cookie session ends after this long without use.'),
   'session.cookie_max': duration('24h', 'A cookie session ends after this long in any case.'),
   'session.token_idle': duration('24h', 'A token session ends after this long without use.'),
   'session.token_max': duration('30d', 'A token session ends after this long in any case.'),
   'session.max_per_user': int(100, 'Sessions of one user at once; the oldest ends.', { min: 1, max: 10_000 }),
-  'ban.key': text('address+login', 'What failed sign-ins are counted by: address+login, address or login.'),
+  'ban.key': choice(['address+login', 'address', 'login'], 'address+login', 'What failed sign-ins are counted by.'),
   'iam.grant_requires_coverage': flag(true, 'Only who covers the routes of a role may grant it.'),
   'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
   'memory.max_rows': int(2_000_000, 'Most descriptor rows kept in memory by one node.', {

@@ -1,8 +1,11 @@
 /** POST on a collection: a new entity, with the id of the body or one made here. */
 import { createUuid, ZERO_UUID } from '@parley/kit/ids.ts';
 import { badRequest, cannotApply, taken } from '../codes.ts';
+import type { Held } from '../domains/collection.ts';
+import type { DomainMemory } from '../domains/memory.ts';
+import type { Caller } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
-import { draftNew, readInput } from './draft.ts';
+import { draftNew, type Input, readInput } from './draft.ts';
 import { callerOf, type RestCall } from './endpoint.ts';
 import { type Engine, memoryOf, nameIgnored, sendItem } from './engine.ts';
 import type { Json } from './json.ts';
@@ -15,6 +18,19 @@ export const create = (engine: Engine, resource: Resource) => async (call: RestC
   const body = await readDocument(call.request, 'create');
   if (body === undefined) throw badRequest('body', 'is missing');
   const input = readInput(resource, body, engine.isStrict);
+  const held = await createEntity(engine, resource, { domain, caller, input });
+  nameIgnored(call.reply, input.ignored);
+  return sendItem(call.reply, held, showText(resource, held, domain));
+};
+
+export type CreateRequest = { readonly domain: DomainMemory; readonly caller: Caller; readonly input: Input };
+
+/** Makes an entity; for POST, and for what the platform makes itself. */
+export const createEntity = async (
+  engine: Pick<Engine, 'domains' | 'writer'>,
+  resource: Resource,
+  { domain, caller, input }: CreateRequest,
+): Promise<Held> => {
   const id = chooseId(resource, input.fields);
   // Refuses what is wrong in itself before anything slow begins.
   draftNew(resource, input, id);
@@ -32,8 +48,7 @@ export const create = (engine: Engine, resource: Resource) => async (call: RestC
       return draftNew(resource, { ...input, fields }, id);
     },
   });
-  nameIgnored(call.reply, input.ignored);
-  return sendItem(call.reply, held!, showText(resource, held!, domain));
+  return held!;
 };
 
 const chooseId = (resource: Resource, fields: Json): string => {

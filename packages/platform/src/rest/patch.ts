@@ -2,12 +2,12 @@
 import { badRequest, notFound, problem } from '../codes.ts';
 import type { Held } from '../domains/collection.ts';
 import type { DomainMemory } from '../domains/memory.ts';
-import type { Caller } from '../domains/types.ts';
+import type { Caller, Entity } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
-import { draftPatched, type Input, readInput } from './draft.ts';
+import { draftNew, draftPatched, type Input, readInput } from './draft.ts';
 import { callerOf, type RestCall } from './endpoint.ts';
 import { type Engine, memoryOf, nameIgnored, sendItem } from './engine.ts';
-import { isSame, mergePatch } from './json.ts';
+import { isSame, type Json, mergePatch } from './json.ts';
 import { readPathId } from './path-id.ts';
 import type { Resource } from './resource.ts';
 import { redact, showText } from './show.ts';
@@ -47,8 +47,7 @@ export type PatchRequest = {
 export const patchEntity = async (engine: Engine, resource: Resource, request: PatchRequest): Promise<Held> => {
   const { domain, caller, id, input } = request;
   const before = domain.get(resource.kind, id);
-  if (!before) throw notFound();
-  draftPatched(resource, input, before);
+  draftOf(resource, input, before, id);
   const context = { domain, domains: engine.domains, caller, mode: 'patch' } as const;
   const fields = resource.prepare ? await resource.prepare(input.fields, context, id) : input.fields;
   const held = await engine.writer.write({
@@ -59,12 +58,15 @@ export const patchEntity = async (engine: Engine, resource: Resource, request: P
     mode: 'patch',
     body: fields,
     ifMatch: request.ifMatch,
-    form: (previous) => {
-      if (!previous) throw notFound();
-      return draftPatched(resource, { ...input, fields }, previous);
-    },
+    form: (previous) => draftOf(resource, { ...input, fields }, previous, id),
   });
   return held!;
+};
+
+const draftOf = (resource: Resource, input: Input, previous: Entity | undefined, id: string): Json => {
+  if (previous) return draftPatched(resource, input, previous);
+  if (!resource.patchMakes?.(id)) throw notFound();
+  return draftNew(resource, input, id);
 };
 
 /** Of oneself only these fields may change; what is sent back as it was is no change. */

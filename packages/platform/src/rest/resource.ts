@@ -46,6 +46,10 @@ export type Declaration = {
   readonly fields: Readonly<Record<string, Field>>;
   /** Names of fields no two entities may share; with a function when values are folded before they are compared. */
   readonly unique?: Readonly<Record<string, (value: string) => string>> | readonly string[];
+  /** Unique keys made of more than one field. */
+  readonly compoundKeys?: readonly Key[];
+  /** A PATCH on an id that is not there makes the entity when this says so. */
+  patchMakes?(id: string): boolean;
   /** Fields LOOKUP tries, in order, after `id`. */
   readonly lookup?: readonly string[];
   /** Fields of a list when no mask is given. */
@@ -73,7 +77,7 @@ export type Declaration = {
 };
 
 export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | 'summary'>> &
-  Pick<Declaration, 'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show' | 'stamp'> & {
+  Pick<Declaration, 'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show' | 'stamp' | 'patchMakes'> & {
     readonly domain: DomainType;
     readonly id: string;
     readonly verbs: ReadonlySet<Verb>;
@@ -121,7 +125,7 @@ const keysOf = (declared: Declaration): Key[] => {
       );
   const known = new Set(keys.map(({ name }) => name));
   for (const name of declared.lookup ?? []) if (!known.has(name)) keys.push(keyOf(name, false));
-  return keys;
+  return [...keys, ...(declared.compoundKeys ?? [])];
 };
 
 /** Dotted names into paths, through spellings and known members; `opts`, `ext` and other open objects take any name. */
@@ -143,6 +147,12 @@ const createResolver = (fields: Readonly<Record<string, Field>>, fieldOf: (name:
     return { path: [fieldName, ...rest], compares: rest.length === 0 ? field.compares : resolveMember(field, rest) };
   };
 };
+
+const HOOKS = ['alias', 'prepare', 'beforeSave', 'beforeRemove', 'show', 'stamp', 'patchMakes'] as const;
+
+/** The optional parts that were given. */
+const hooksOf = (declared: Declaration): Pick<Declaration, (typeof HOOKS)[number]> =>
+  Object.fromEntries(HOOKS.flatMap((name) => (declared[name] === undefined ? [] : [[name, declared[name]]])));
 
 /** Completes a declaration. */
 export const defineResource = (declared: Declaration): Resource => {
@@ -171,11 +181,6 @@ export const defineResource = (declared: Declaration): Resource => {
     isExclusive: typeof exclusive === 'function' ? exclusive : () => exclusive,
     fieldOf,
     resolve: createResolver(fields, fieldOf),
-    ...(declared.alias ? { alias: declared.alias } : {}),
-    ...(declared.prepare ? { prepare: declared.prepare } : {}),
-    ...(declared.beforeSave ? { beforeSave: declared.beforeSave } : {}),
-    ...(declared.beforeRemove ? { beforeRemove: declared.beforeRemove } : {}),
-    ...(declared.stamp ? { stamp: declared.stamp } : {}),
-    ...(declared.show ? { show: declared.show } : {}),
+    ...hooksOf(declared),
   };
 };

@@ -1,0 +1,53 @@
+/** The list of resources: what is not named here is not served. */
+import type { Resource } from '../rest/resource.ts';
+import { type ClassesParts, createClasses } from './classes.ts';
+import { configurations } from './configurations.ts';
+import { contactGroups } from './contact-groups.ts';
+import { contacts } from './contacts.ts';
+import { createDomainsResource, type DomainsResourceParts } from './domains.ts';
+import { groups } from './groups.ts';
+import { integrationPoints } from './integration-points.ts';
+import { projects } from './projects.ts';
+import { roles } from './roles.ts';
+import { settings } from './settings.ts';
+import { storageRules } from './storage-rules.ts';
+import { storages } from './storages.ts';
+import { subordinations } from './subordinations.ts';
+import { svcscripts } from './svcscripts.ts';
+import { createUsers, type UsersParts } from './users.ts';
+
+export type ResourcesParts = {
+  readonly users: UsersParts;
+  readonly classes: ClassesParts;
+  readonly domains: DomainsResourceParts;
+};
+
+export type Resources = Readonly<
+  Record<'users' | 'roles' | 'classes' | 'settings' | 'domains' | 'configurations', Resource>
+> & {
+  readonly all: readonly Resource[];
+};
+
+export const createResources = (parts: ResourcesParts): Resources => {
+  const users = createUsers(parts.users);
+  const classes = createClasses(parts.classes);
+  const domains = createDomainsResource(parts.domains);
+  const all = [
+    storages,
+    users,
+    classes,
+    svcscripts,
+    integrationPoints,
+    roles,
+    contacts,
+    subordinations,
+    configurations,
+    storageRules,
+    projects,
+    groups,
+    contactGroups,
+    settings,
+    domains,
+  ];
+  return { users, roles, classes, settings, domains, configurations, all };
+};

@@ -1,0 +1,78 @@
+/**
+ * `master/domains`: the tree of domains, managed in the master. A new domain gets its built-in roles before its row
+ * becomes visible; a domain with users is removed only by force, with everything in it.
+ */
+import { cannotApply } from '../codes.ts';
+import type { Domains } from '../domains/types.ts';
+import { key, text } from '../rest/field.ts';
+import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
+import { DOMAIN_NAME } from './configuration-content.ts';
+
+export type DomainsResourceParts = {
+  /** Writes what every domain must hold. */
+  furnish(name: string): Promise<void>;
+  /** Removes every row of a domain. */
+  clear(name: string): Promise<void>;
+};
+
+export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
+  defineResource({
+    path: 'master/domains',
+    kind: 'domain',
+    summary: 'domains of the installation',
+    domain: 'master',
+    unique: ['name'],
+    lookup: ['name'],
+    list: ['id', 'name', 'is_master', 'parent', 'solution', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
+    fields: {
+      name: key({ required: true, fixed: true, maxLength: 253 }),
+      is_master: {
+        ...key({ generated: true }),
+        schema: { type: 'boolean', readOnly: true },
+        compares: 'boolean',
+        check: (value) => value,
+      },
+      parent: key({ fallback: '', maxLength: 253, description: 'Name of the domain above; empty is the master.' }),
+      solution: text({ fallback: '' }),
+    },
+    isExclusive: true,
+    prepare: async (body, context) => {
+      if (context.mode === 'create') await prepareNew(body.name, context, parts);
+      return body;
+    },
+    beforeSave: (draft, previous, context) => {
+      const name = String(draft.name);
+      if (!DOMAIN_NAME.test(name)) throw cannotApply('name', 'must be a lower-case domain name');
+      draft.is_master = name === context.domain.name;
+      checkParent(name, String(draft.parent ?? ''), context.domains);
+      if (!previous && draft.is_master === true) throw cannotApply('name', 'there is one master');
+    },
+    beforeRemove: ({ name }, { domain, domains, body }) => {
+      const gone = String(name);
+      if (gone === domain.name) throw cannotApply('name', 'the master stays');
+      if (domains.names().some((other) => other !== gone && domains.isBelow(other, gone))) {
+        throw cannotApply('name', 'referenced', { by: 'domains below it' });
+      }
+      const users = domains.loaded(gone)?.size('user') ?? 0;
+      if (users > 0 && body.force !== true) throw cannotApply('name', 'referenced', { by: `${users} users` });
+    },
+  });
+
+const prepareNew = async (
+  given: unknown,
+  { domains }: Pick<SaveContext, 'domains'>,
+  { furnish, clear }: DomainsResourceParts,
+): Promise<void> => {
+  const name = typeof given === 'string' ? given : '';
+  if (!DOMAIN_NAME.test(name) || domains.names().includes(name)) return;
+  // What a removed domain of this name left behind must not come back.
+  await clear(name);
+  await furnish(name);
+};
+
+const checkParent = (name: string, parent: string, domains: Domains): void => {
+  if (parent === '') return;
+  if (name === domains.master.name) throw cannotApply('parent', 'the master has none');
+  if (!domains.names().includes(parent)) throw cannotApply('parent', 'unknown domain');
+  if (parent === name || domains.isBelow(parent, name)) throw cannotApply('parent', 'makes a circle');
+};

@@ -1,0 +1,61 @@
+/** `domain/settings`: values of a domain by key. A PATCH makes a setting only when its key is one the platform knows. */
+import { problem } from '../codes.ts';
+import { anything, type Field, integer, key, object, text } from '../rest/field.ts';
+import { isSame } from '../rest/json.ts';
+import { defineResource } from '../rest/resource.ts';
+
+const EVERYTHING = [{ methods: ['*'], url: '*' }];
+const ONE_DAY_SEC = 86_400;
+const seconds = (max: number): Field => integer({ min: 1, max });
+
+/** The known keys with the shape of their values; further members are kept. */
+const REGISTRY: Readonly<Record<string, Field>> = {
+  iam_token_svcscript_code: object({ value: key() }),
+  iam_external_svcscript_code: object({ value: key() }),
+  iam_session: object({
+    cookie_idle_sec: seconds(30 * ONE_DAY_SEC),
+    cookie_max_sec: seconds(365 * ONE_DAY_SEC),
+    token_idle_sec: seconds(365 * ONE_DAY_SEC),
+    token_max_sec: seconds(3650 * ONE_DAY_SEC),
+  }),
+  iam_ban: object({ limit: integer({ min: 1, max: 1000 }), window_sec: seconds(ONE_DAY_SEC) }),
+  iam_password_policy: object({ min_length: integer({ min: 1, max: 256 }), max_length: integer({ min: 1, max: 256 }) }),
+  iam_invite_mail: object({ subject: text(), text: text({ maxLength: 65_536 }), html: text({ maxLength: 65_536 }) }),
+  public_url: object({ value: text() }),
+  license_ownership: object(),
+  journal: object({ days: integer({ min: 0, max: 36_500 }) }),
+  dbusers: object(),
+  mail: object(),
+  sms_http: object(),
+  limits: object(),
+  webapps_meta: object(),
+  svcscript_rights: object({ value: anything() }),
+};
+
+/** Keys whose value decides who gets which rights. */
+const GUARDED = new Set(['iam_token_svcscript_code', 'iam_external_svcscript_code', 'svcscript_rights']);
+
+export const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
+
+export const settings = defineResource({
+  path: 'domain/settings',
+  kind: 'setting',
+  summary: 'settings of the domain',
+  id: 'key',
+  verbs: ['list', 'read', 'patch'],
+  unique: ['key'],
+  list: ['key'],
+  fields: {
+    key: key({ required: true, fixed: true }),
+    value: object({}, { fallback: {}, maxBytes: 262_144, description: 'An object; a scalar stands under `value`.' }),
+  },
+  patchMakes: isKnownSetting,
+  beforeSave: (draft, previous, { caller }) => {
+    const name = String(draft.key);
+    const schema = isKnownSetting(name) ? REGISTRY[name] : undefined;
+    if (schema) draft.value = schema.check(draft.value, 'value');
+    if (GUARDED.has(name) && !isSame(draft.value, previous?.value) && !caller.covers(EVERYTHING)) {
+      throw problem('forbidden', { details: { field: 'value', reason: 'not covered by your own roles' } });
+    }
+  },
+});

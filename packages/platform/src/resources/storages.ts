@@ -1,0 +1,62 @@
+/** `domain/storages`: connections to databases, queues and file stores. Their passwords and keys are sealed and masked. */
+import { badRequest, cannotApply } from '../codes.ts';
+import { anything, bool, type Field, integer, key, list, object, text } from '../rest/field.ts';
+import { isObject } from '../rest/json.ts';
+import { defineResource } from '../rest/resource.ts';
+
+const SECRET_PARAMS = ['pwd', 'password', 'secretKey', 'secret', 'token', 'private_key'];
+
+const endpoint = object({ host: text({ required: true }), port: integer({ required: true, min: 1, max: 65_535 }) });
+const port = integer({ min: 1, max: 65_535 });
+
+/** Shapes of the params by type. A type not named here takes any. */
+const PARAMS: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+  postgresql: { host: text(), port, login: text(), pwd: text(), database: text() },
+  clickhouse: { cluster: text(), host: text(), port, login: text(), password: text() },
+  kafka: { endpoints: list(endpoint) },
+  fs: { prefix: text() },
+  s3: { bucket: text(), keyId: text(), secretKey: text(), endpoint: text(), region: text(), pathStyle: bool() },
+};
+
+const TYPE = /^[a-z0-9_]+$/;
+
+export const storages = defineResource({
+  path: 'domain/storages',
+  kind: 'storage',
+  summary: 'data storage connections',
+  unique: ['instance'],
+  lookup: ['instance'],
+  list: ['id', 'type', 'instance', 'params', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
+  fields: {
+    instance: key({ required: true }),
+    type: key({ required: true, description: 'postgresql, clickhouse, kafka, fs, s3 or another word.' }),
+    params: object({}, { fallback: {}, secrets: SECRET_PARAMS, maxBytes: 65_536 }),
+  },
+  isExclusive: (mode) => mode === 'remove',
+  beforeSave: (draft) => {
+    const type = String(draft.type);
+    if (!TYPE.test(type)) throw cannotApply('type', 'must be lower-case letters, digits and _');
+    checkParams(type, draft.params);
+    if (type === 'fs') checkPrefix(draft.params);
+  },
+  beforeRemove: ({ instance }, { domain }) => {
+    for (const each of domain.all('class')) {
+      const opts = isObject(each.opts) ? each.opts : {};
+      if (opts.storage_instance === instance || opts.filestorage_instance === instance) {
+        throw cannotApply('instance', 'referenced', { by: { class: each.classname } });
+      }
+    }
+  },
+});
+
+const checkParams = (type: string, params: unknown): void => {
+  const known = Object.hasOwn(PARAMS, type) ? PARAMS[type] : undefined;
+  if (known) object(known).check(params ?? {}, 'params');
+  else anything().check(params, 'params');
+};
+
+const checkPrefix = (params: unknown): void => {
+  const prefix = isObject(params) ? params.prefix : undefined;
+  if (typeof prefix !== 'string') return;
+  if (prefix.split(/[\\/]/).includes('..')) throw badRequest('params.prefix', 'must not climb with ..');
+};

@@ -1,0 +1,167 @@
+/**
+ * `iam/users`: accounts. Passwords are hashed before anything is locked; who gains rights, and who may change another's
+ * way in, falls under the coverage rule; the last administrator of a domain stays.
+ */
+import { badRequest, cannotApply, problem } from '../codes.ts';
+import { stringsAt } from '../domains/rights.ts';
+import type { Caller, Domain, Entity } from '../domains/types.ts';
+import { bool, key, list, opts, SECRET_MASK, secret, text } from '../rest/field.ts';
+import { isObject, isSame, type Json } from '../rest/json.ts';
+import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
+import { requireCoverage, requireCoverageOfUser, requireRoles } from './coverage.ts';
+import { timezone } from './timezone.ts';
+
+export type UsersParts = {
+  hash(password: string): Promise<string>;
+  verify(phc: string | undefined, password: string): Promise<{ readonly ok: boolean }>;
+  /** Hashes in PHC form are taken as such from administrators. */
+  readonly importsHashes: boolean;
+  readonly requiresOldPassword: boolean;
+};
+
+/** The role whose last holder stays. */
+export const ADMIN_ROLE = 'admin';
+
+const PHC = /^\$argon2id\$v=19\$/;
+const EVERYTHING = [{ methods: ['*'], url: '*' }];
+
+export const createUsers = (parts: UsersParts): Resource =>
+  defineResource({
+    path: 'iam/users',
+    kind: 'user',
+    summary: 'accounts',
+    unique: { login: (login) => login.toLowerCase() },
+    lookup: ['login'],
+    list: ['id', 'login', 'name', 'timezone', 'opts.roles', 'ext.lwt', 'ext.ct'],
+    alias: { name: 'current', idOf: (caller) => caller.userId, fields: ['name', 'pwd', 'timezone', 'ext', 'pwd_old'] },
+    fields: {
+      name: text({ maxLength: 128 }),
+      login: key({ required: true }),
+      pwd: secret({ description: 'Write-only; the mask leaves it as it is.' }),
+      pwd_old: secret({ description: 'The present password, when changing it needs it. Never kept.' }),
+      timezone: timezone(),
+      opts: opts({
+        roles: list(key(), { isUnique: true, maxItems: 1000 }),
+        tags: list(key(), { maxItems: 1000 }),
+        domains: list(key({ maxLength: 253 }), { isUnique: true, maxItems: 1000 }),
+        allow_script_crud: bool(),
+      }),
+    },
+    isExclusive: (mode, body) =>
+      mode !== 'create' && (mode === 'remove' || isObject(body.opts) || body.opts === null || mode === 'replace'),
+    prepare: (body, context, id) => preparePassword(parts, body, context, id),
+    beforeSave: (draft, previous, context) => {
+      delete draft.pwd_old;
+      draft.name ??= draft.login;
+      if (draft.name === '') draft.name = draft.login;
+      completeOpts(draft);
+      const roles = stringsAt(draft, 'opts', 'roles');
+      requireRoles(context.domain, roles, 'opts.roles');
+      checkRights(draft, previous, context);
+      if (previous && holdsAdmin(previous) && !roles.includes(ADMIN_ROLE)) keepAdmin(context.domain, String(draft.id));
+    },
+    beforeRemove: (previous, context) => {
+      const id = String(previous.id);
+      if (context.caller.userId === id) throw cannotApply('id', 'you cannot remove yourself');
+      requireCoverageOfUser(context.caller, context.domain, id, 'id');
+      if (holdsAdmin(previous)) keepAdmin(context.domain, id);
+      forgetUser(id, context);
+    },
+  });
+
+const holdsAdmin = (user: Entity): boolean => stringsAt(user, 'opts', 'roles').includes(ADMIN_ROLE);
+
+const keepAdmin = (domain: Domain, leavingId: string): void => {
+  for (const user of domain.all('user')) if (user.id !== leavingId && holdsAdmin(user)) return;
+  throw cannotApply('opts.roles', 'the last administrator of a domain stays');
+};
+
+const completeOpts = (draft: Json): void => {
+  const given = isObject(draft.opts) ? draft.opts : {};
+  draft.opts = { title: '', comment: '', roles: [], tags: [], allow_script_crud: false, ...given };
+};
+
+/** What changes who may do what, or who may sign in as someone, is for those who may do as much themselves. */
+const checkRights = (draft: Json, previous: Entity | undefined, { caller, domain, domains }: SaveContext): void => {
+  const before = new Set(stringsAt(previous, 'opts', 'roles'));
+  const added = stringsAt(draft, 'opts', 'roles').filter((role) => !before.has(role));
+  requireCoverage(caller, domain, added, 'opts.roles');
+  checkDomains(draft, previous, caller, domain, domains);
+  if (!previous) return;
+  const entrances = ['pwd', 'login'].filter((field) => !isSame(draft[field], previous[field]));
+  const emails = [draft, previous].map((user) => JSON.stringify([mailOf(user.ext), mailOf(user.opts)]));
+  if (emails[0] !== emails[1]) entrances.push('ext.email');
+  if (entrances.length > 0) requireCoverageOfUser(caller, domain, String(previous.id), entrances[0]!);
+};
+
+const mailOf = (holder: unknown): unknown => (isObject(holder) ? holder.email : undefined);
+
+const checkDomains = (
+  draft: Json,
+  previous: Entity | undefined,
+  caller: Caller,
+  domain: Domain,
+  domains: SaveContext['domains'],
+): void => {
+  const wanted = stringsAt(draft, 'opts', 'domains');
+  const before = stringsAt(previous, 'opts', 'domains');
+  if (isSame(wanted, before)) return;
+  for (const name of wanted.filter((each) => !before.includes(each))) {
+    if (name === '*' ? !domain.isMaster : !domains.isBelow(name, domain.name)) {
+      throw cannotApply('opts.domains', 'is no domain below this one', { value: name });
+    }
+  }
+  // Whoever opens another domain to an account gives away rights there.
+  if (wanted.some((name) => !before.includes(name)) && !caller.covers(EVERYTHING)) {
+    throw problem('forbidden', { details: { field: 'opts.domains', reason: 'not covered by your own roles' } });
+  }
+};
+
+const forgetUser = (id: string, { domain, also }: SaveContext): void => {
+  for (const group of domain.all('group')) {
+    if (stringsAt(group, 'opts', 'users').includes(id)) {
+      also('group', String(group.id), (current) => withoutMember(current, id));
+    }
+  }
+  for (const subordination of domain.all('subordination')) {
+    const { id: subId, top_type, top_key, sub_type } = subordination;
+    if (top_type === 'user' && top_key === id) also('subordination', String(subId), () => undefined);
+    else if (sub_type === 'user' && stringsAt(subordination, 'sub_keys').includes(id)) {
+      also('subordination', String(subId), (current) => ({
+        ...current,
+        sub_keys: stringsAt(current, 'sub_keys').filter((key_) => key_ !== id),
+      }));
+    }
+  }
+};
+
+const withoutMember = (group: Entity, id: string): Json => ({
+  ...group,
+  opts: { ...(group.opts as Json), users: stringsAt(group, 'opts', 'users').filter((user) => user !== id) },
+});
+
+const preparePassword = async (
+  parts: UsersParts,
+  body: Json,
+  { caller, domain, mode }: Pick<SaveContext, 'domain' | 'caller' | 'mode'>,
+  id: string,
+): Promise<Json> => {
+  const { pwd, pwd_old, ...rest } = body;
+  if (pwd === undefined || pwd === null || pwd === SECRET_MASK || mode === 'remove') return rest;
+  if (typeof pwd !== 'string') throw badRequest('pwd', 'must be text');
+  if (pwd === '') throw badRequest('pwd', 'must not be empty');
+  const isOwn = mode === 'patch' && caller.userId === id && caller.home.name === domain.name;
+  const present = domain.user(id)?.pwd;
+  if (
+    isOwn &&
+    parts.requiresOldPassword &&
+    !(await parts.verify(present, typeof pwd_old === 'string' ? pwd_old : '')).ok
+  ) {
+    throw cannotApply('pwd_old', 'is not the present password');
+  }
+  if (parts.importsHashes && PHC.test(pwd)) {
+    if (!caller.covers(EVERYTHING)) throw problem('forbidden', { details: { field: 'pwd' } });
+    return { ...rest, pwd };
+  }
+  return { ...rest, pwd: await parts.hash(pwd) };
+};
