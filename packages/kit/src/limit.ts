@@ -9,7 +9,7 @@ type Now = () => number;
 const monotonicMs: Now = () => performance.now();
 
 /** A place in the window, or how long to wait for one. */
-export type Taken =
+type Taken =
   | { readonly ok: true /** Gives the place back, as if it had not been taken; idempotent. */; giveBack(): void }
   | { readonly ok: false; readonly retryAfterMs: number };
 

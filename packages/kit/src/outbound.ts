@@ -7,7 +7,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './outbound-address.ts';
+import { isPublicAddress } from './outbound/address.ts';
 import { Problem } from './problem.ts';
 
 /** Why nothing came back. `refused` is ours to say, the others are the network's or the other side's. */

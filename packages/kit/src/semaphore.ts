@@ -1,7 +1,7 @@
 /** At most n at a time, in the order they came; who waits can give up. */
 
 /** Something held; give it back with `using` or `release`. Idempotent. */
-export type Permit = Disposable & { release(): void };
+type Permit = Disposable & { release(): void };
 
 export type Semaphore = {
   /** Resolves when it is this caller's turn; rejects with the signal's reason when given up before. */

@@ -7,15 +7,15 @@ import { createLog, type Log, type LogLevel } from './log.ts';
 import { type Declaration, readSettings, type Settings, type Values } from './settings.ts';
 
 /** Ends with these: done; failed; settings that cannot be used (EX_CONFIG of sysexits.h), so starting again is useless. */
-export const EXIT_DONE = 0;
-export const EXIT_FAILED = 1;
+const EXIT_DONE = 0;
+const EXIT_FAILED = 1;
 export const EXIT_CONFIG = 78;
 
 /** What a supervisor says to a service, and what it hears. */
 export type ToService = { readonly type: 'stop' } | { readonly type: 'ping' };
 export type FromService = { readonly type: 'ready'; readonly url: string } | { readonly type: 'pong' };
 
-export type RunningService = AsyncDisposable & { readonly url: string };
+type RunningService = AsyncDisposable & { readonly url: string };
 
 export type ServiceSpec<D extends Declaration> = {
   /** Also the section of the settings. */

@@ -24,7 +24,7 @@ import {
 import { createRequestId } from './request-id.ts';
 import { createRouteTable } from './route-table.ts';
 
-export type ServerLimits = {
+type ServerLimits = {
   /** Largest body that is read into memory (JSON); uploads have a limit of their own. */
   readonly maxBodyBytes: number;
   readonly maxUriBytes: number;
@@ -41,7 +41,7 @@ export type ServerLimits = {
   readonly shutdownGraceMs: number;
 };
 
-export const DEFAULT_LIMITS: ServerLimits = {
+const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 2 ** 20,
   maxUriBytes: 16 * 1024,
   maxHeaderBytes: 16 * 1024,

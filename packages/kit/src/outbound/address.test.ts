@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isPublicAddress } from './outbound-address.ts';
+import { isPublicAddress } from './address.ts';
 
 const PUBLIC = [
   '8.8.8.8',
