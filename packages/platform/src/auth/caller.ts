@@ -31,8 +31,12 @@ export type Gate = {
   proveStrictly(request: FastifyRequest): Promise<Proof | undefined>;
   /** The session of the cookie alone. */
   proveCookie(request: FastifyRequest): Promise<Proof | undefined>;
-  /** 401 for a request that proved nothing; counts a session id that was never issued. */
+  /** 401 for a request that proved nothing strictly; counts a session id that was never issued. */
   unproven(request: FastifyRequest, reply: FastifyReply): Promise<never>;
+  /** The same where only the cookie counts. */
+  unprovenCookie(request: FastifyRequest, reply: FastifyReply): Promise<never>;
+  /** Counts a session id that was never issued, where having none is no fault; 429 when banned. */
+  countGuess(request: FastifyRequest): Promise<void>;
   /** True when the caller's roles have a route for this method and path. */
   mayCall(caller: Caller, method: string, path: string): boolean;
 };
@@ -152,6 +156,14 @@ export const createGate = (parts: GateParts): Gate => {
     unproven: async (request, reply) => {
       const { guessed } = await searchStrictly(request);
       return refuse(ban, request, reply, guessed);
+    },
+    unprovenCookie: async (request, reply) => {
+      const { guessed } = await byCookie(request);
+      return refuse(ban, request, reply, guessed);
+    },
+    countGuess: async (request) => {
+      const { guessed } = await searchStrictly(request);
+      if (guessed) await ban.unknownSession(request.ip);
     },
   };
 };

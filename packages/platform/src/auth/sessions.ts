@@ -46,6 +46,8 @@ export type Sessions = AsyncDisposable & {
   /** Moves a session to a domain. A cookie session gets a new id and token; the old ones are dead. */
   rebind(session: Session, domain: string): Promise<Issued | { readonly session: Session }>;
   end(session: Session): Promise<void>;
+  /** A live session by its id, which is no secret. */
+  read(id: string): Promise<Session | undefined>;
   /** Live sessions of a user, oldest first. */
   listOf(owner: Owner): Promise<Session[]>;
   /** Ends all sessions of a user but one; answers how many. */
@@ -61,6 +63,7 @@ export type SessionOptions = {
 };
 
 const PREFIX: Readonly<Record<SessionKind, string>> = { cookie: 'rs1_', token: 'rt1_' };
+const SESSION_ID = /^[0-9a-f]{64}$/;
 const TOKEN = /^r[st]1_[A-Za-z0-9_-]{43}$/;
 const MAX_CACHED = 50_000;
 const MAX_AGENT = 256;
@@ -69,13 +72,27 @@ const SWEEP_MS = 3_600_000;
 /** The feed is followed again after this when it broke. */
 const FOLLOW_AGAIN_MS = 1000;
 
+type Cut = { readonly atMs: number; readonly exceptId: string | undefined };
 type Cache = ReturnType<typeof createCache>;
 
 /** Live sessions by id; the one unused for longest goes first when there are too many. */
 const createCache = () => {
   const sessions = new Map<string, Session>();
+  const cuts = new Map<string, Cut>();
   let drops = 0;
   return {
+    /** From now on the user's present sessions but one are dead, whatever their rows say until those are written. */
+    cut: ({ home, userId }: Owner, cut: Cut): (() => void) => {
+      const key = `${home}/${userId}`;
+      cuts.set(key, cut);
+      return () => {
+        if (cuts.get(key) === cut) cuts.delete(key);
+      };
+    },
+    isCut: ({ id, home, user_id, created_ms }: Session): boolean => {
+      const cut = cuts.size > 0 ? cuts.get(`${home}/${user_id}`) : undefined;
+      return cut !== undefined && created_ms <= cut.atMs && id !== cut.exceptId;
+    },
     /** Grows with every drop: a row that was being read meanwhile may be out of date. */
     drops: () => drops,
     get: (id: string): Session | undefined => sessions.get(id),
@@ -131,12 +148,12 @@ const findSession = async ({ store, clock }: SessionOptions, cache: Cache, token
   if (!TOKEN.test(token)) return { state: 'unknown' };
   const id = idOf(token);
   const cached = cache.get(id);
-  if (cached && isLive(cached, clock.now())) return { state: 'live', session: cached };
+  if (cached && isLive(cached, clock.now()) && !cache.isCut(cached)) return { state: 'live', session: cached };
   // Another process may have issued it, seen it in use since, or ended it.
   const dropsBefore = cache.drops();
   const session = await readSession(store, id);
   if (!session) return { state: 'unknown' };
-  if (!isLive(session, clock.now())) {
+  if (!isLive(session, clock.now()) || cache.isCut(session)) {
     cache.drop(id);
     return { state: 'gone' };
   }
@@ -191,11 +208,20 @@ export const openSessions = (options: SessionOptions): Sessions => {
       return { session: await rebindToken(options, cache, session, domain) };
     },
     end: (session) => endMany([session]),
+    read: async (id) => {
+      const session = SESSION_ID.test(id) ? await readSession(store, id) : undefined;
+      return session && isLive(session, clock.now()) ? session : undefined;
+    },
     listOf: (owner) => readSessionsOf(store, owner, clock.now()),
     endAllOf: async (owner, exceptId) => {
-      const ending = (await readSessionsOf(store, owner, clock.now())).filter(({ id }) => id !== exceptId);
-      await endMany(ending);
-      return ending.length;
+      const mend = cache.cut(owner, { atMs: clock.now(), exceptId });
+      try {
+        const ending = (await readSessionsOf(store, owner, clock.now())).filter(({ id }) => id !== exceptId);
+        await endMany(ending);
+        return ending.length;
+      } finally {
+        mend();
+      }
     },
     [Symbol.asyncDispose]: async () => {
       clearInterval(sweeper);

@@ -1,0 +1,105 @@
+/** Everything about who is asking, put together once for a process: the order in which its parts are made and ended. */
+import type { Clock } from '@parley/kit/clock.ts';
+import type { Log } from '@parley/kit/log.ts';
+import type { Domain, Domains } from '../domains/types.ts';
+import { watchAccounts } from './account-watch.ts';
+import { type Ban, type BanScope, createBan } from './ban.ts';
+import { openBanLedger } from './ban-ledger.ts';
+import { createGate, type Gate } from './caller.ts';
+import type { CookieSecure } from './cookie.ts';
+import type { Passwords } from './password.ts';
+import { createRouteBook } from './routes.ts';
+import type { SessionKind } from './session-rows.ts';
+import { type Lifetime, openSessions, type Sessions } from './sessions.ts';
+import { openSharedBanLedger } from './shared-ban-ledger.ts';
+import { createSignIn, type SignIn } from './sign-in.ts';
+
+export type Auth = AsyncDisposable & {
+  readonly gate: Gate;
+  readonly sessions: Sessions;
+  readonly ban: Ban;
+  readonly signIn: SignIn;
+  readonly cookieSecure: CookieSecure;
+};
+
+export type AuthParts = {
+  readonly domains: Domains;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly passwords: Passwords;
+  readonly cookieSecure: CookieSecure;
+  readonly banScope: BanScope;
+  readonly maxSessionsPerUser: number;
+  readonly lifetimes: Readonly<Record<SessionKind, Lifetime>>;
+  /** Address of the whole installation, if one is set. */
+  readonly publicUrl: string | undefined;
+  /** The domain that the running configuration names for a host. */
+  aliasOf(host: string): string | undefined;
+  /** Writes a new hash of the same password to an account. */
+  saveHash(home: Domain, userId: string, hash: string): Promise<void>;
+};
+
+/** Text of a scalar setting, which is kept as `{ "value": … }`. */
+const textSetting = (domain: Domain, key: string): string | undefined => {
+  const value = domain.setting(key)?.value;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+/** The setting `iam_session` of a domain over the service's own: seconds under `cookie_idle`, `token_max` and so on. */
+const lifetimeIn = (home: Domain | undefined, kind: SessionKind, fallback: Lifetime): Lifetime => {
+  const setting = home?.setting('iam_session');
+  const msOf = (name: string, otherwise: number): number => {
+    const seconds = setting?.[`${kind}_${name}`];
+    return typeof seconds === 'number' && seconds >= 1 ? seconds * 1000 : otherwise;
+  };
+  return { idleMs: msOf('idle', fallback.idleMs), maxMs: msOf('max', fallback.maxMs) };
+};
+
+export const openAuth = async (parts: AuthParts): Promise<Auth> => {
+  const { domains, clock, log } = parts;
+  const { store } = domains;
+  await using stack = new AsyncDisposableStack();
+  const ledger = stack.use(
+    store.driver === 'postgres' ? openSharedBanLedger(store, clock) : await openBanLedger(store, clock),
+  );
+  const ban = createBan({ ledger, store, clock, scope: parts.banScope });
+  const sessions = stack.use(
+    openSessions({
+      store,
+      clock,
+      log,
+      maxPerUser: parts.maxSessionsPerUser,
+      lifetimeOf: (kind, home) => lifetimeIn(domains.loaded(home), kind, parts.lifetimes[kind]),
+    }),
+  );
+  const watch = stack.use(watchAccounts(domains, sessions, log));
+  const gate = createGate({
+    domains,
+    sessions,
+    ban,
+    routes: createRouteBook(),
+    cookieSecure: parts.cookieSecure,
+    publicUrlOf: (domain) =>
+      textSetting(domain, 'public_url') ?? textSetting(domains.master, 'public_url') ?? parts.publicUrl,
+  });
+  const signIn = createSignIn({
+    domains,
+    ban,
+    log,
+    passwords: parts.passwords,
+    aliasOf: parts.aliasOf,
+    saveHash: async (home, userId, hash) => {
+      watch.expectHash(hash);
+      await parts.saveHash(home, userId, hash);
+    },
+  });
+  const owned = stack.move();
+  return {
+    gate,
+    sessions,
+    ban,
+    signIn,
+    cookieSecure: parts.cookieSecure,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+};
