@@ -187,9 +187,9 @@ const submit = (host: Host, utterance: Utterance, options: RecognizeOptions, sig
   new Promise<Recognition>((resolve, reject) => {
     const onAbort = (): void => {
       task.wanted = false;
+      reject(signal.reason);
       // One in flight is left to finish, because native code cannot be interrupted; its answer is dropped.
       if (host.line.isWaiting(task)) finish(host, task, unloaded());
-      reject(signal.reason);
     };
     const settle = (outcome: Recognition | Error): void => {
       task.wanted = false;

@@ -21,6 +21,8 @@ const SETTINGS = {
   '-bestpathlw': '8',
   '-maxhmmpf': '10000',
   '-maxwpf': '20',
+  // Silence taken out would shift the times of every word behind it; leaving it in cost no word where tried.
+  '-remove_silence': 'no',
   '-logfn': '/dev/null',
 };
 /** Without these in its folder the acoustic model ends the process. */
