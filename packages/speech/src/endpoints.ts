@@ -2,7 +2,7 @@
 import { TRANSCRIPTION_NOTES } from './dialects/compat/notes.ts';
 import { compatEndpoints } from './dialects/compat/routes.ts';
 import type { DialectParts, SpeechEndpoint } from './dialects/dialect.ts';
-import { TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
+import { JOB_NOTES, TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
 import { nativeEndpoints } from './dialects/native/routes.ts';
 import { type HealthParts, healthEndpoints } from './server/health.ts';
 import { openApiEndpoint } from './server/openapi.ts';
@@ -16,6 +16,7 @@ export const API_VERSION = 'v1.1.1';
 
 const NOTES: FieldNotes = {
   'POST /api/v1/transcribe': TRANSCRIBE_NOTES,
+  'POST /api/v1/jobs': JOB_NOTES,
   'POST /v1/audio/transcriptions': TRANSCRIPTION_NOTES,
 };
 

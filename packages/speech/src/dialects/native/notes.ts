@@ -28,3 +28,8 @@ export const TRANSCRIBE_NOTES: readonly FieldNote[] = [
   { name: 'vad', kind: 'switch', about: 'Leave out what is not speech.' },
   { name: 'strict', kind: 'switch', about: 'Refuse with 422 instead of answering with less than was asked.' },
 ];
+
+export const JOB_NOTES: readonly FieldNote[] = [
+  ...TRANSCRIBE_NOTES.filter(({ name }) => name !== 'response_format'),
+  { name: 'webhook_url', kind: 'text', about: 'Where a signed delivery goes when the job is over; https.' },
+];
