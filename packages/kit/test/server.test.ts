@@ -380,6 +380,27 @@ describe('a closing server', () => {
 });
 
 describe('a closing server', () => {
+  it('closes the connection of an answer that began before', async () => {
+    const body = new PassThrough();
+    const server = await start([endpoint('GET', '/stream', ({ reply }) => reply.send(body))]);
+    const client = await raw(server);
+    client.write('GET /stream HTTP/1.1\r\nHost: x\r\n\r\n');
+    body.write('begun');
+    assert.equal(headerOf(await client.until((seen) => seen.includes('begun')), 'connection'), 'keep-alive');
+    const closing = server.close();
+    // Until the server no longer takes connections it has not begun to close.
+    while (
+      await openRaw(server.port).then(
+        ({ socket }) => socket.destroy(),
+        () => undefined,
+      )
+    )
+      await new Promise(setImmediate);
+    body.end('done');
+    await closing;
+    assert.match((await client.closed()).text, /done/);
+  });
+
   it('answers 503 to a request whose head was on its way', async () => {
     const entered = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();

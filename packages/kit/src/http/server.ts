@@ -179,6 +179,10 @@ const addGate = (app: FastifyInstance, codes: HttpCodes, limits: ServerLimits): 
   const routes = createRouteTable(limits.maxPathParameterChars);
   app.addHook('onRoute', ({ method, url }) => routes.add(method, url));
   app.addHook('onRequest', (request, reply, done) => {
+    // An answer that began before the server closed promised to keep its connection.
+    reply.raw.once('close', () => {
+      if (draining.signal.aborted) app.server.closeIdleConnections();
+    });
     done(gateFault(request, reply) ?? undefined);
   });
 
