@@ -12,7 +12,7 @@ import type { FieldNotes } from './server/reference.ts';
 export type EndpointParts = DialectParts & HealthParts & { readonly uiEnabled: boolean };
 
 /** The version the published description carries. */
-export const API_VERSION = 'v1.1.1';
+const API_VERSION = 'v1.1.1';
 
 const NOTES: FieldNotes = {
   'POST /api/v1/transcribe': TRANSCRIBE_NOTES,

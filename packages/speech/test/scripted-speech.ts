@@ -14,7 +14,7 @@ import { issueKey } from '../src/keys/issue.ts';
 import { openKeys } from '../src/keys/keys.ts';
 import { createGuards } from '../src/keys/require-key.ts';
 
-export const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({
+const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({
   id,
   revision: '1',
   display_name: id,
@@ -46,7 +46,7 @@ export const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => (
   ...more,
 });
 
-export const MODELS: readonly ModelInfo[] = [
+const MODELS: readonly ModelInfo[] = [
   model('english', { default: true }),
   model('russian', { languages: ['ru'], state: 'resident', resident: true }),
   model('silero-vad', { kind: 'vad', languages: ['multi'] }),
@@ -105,7 +105,7 @@ export const transcriptOf = (segments: readonly Segment[], more: Partial<Transcr
   ...more,
 });
 
-export const NO_JOBS = {} as Jobs;
+const NO_JOBS = {} as Jobs;
 
 type Heard = { caller: Caller; request: TranscriptionRequest; upload: Upload };
 export type Script = (heard: Heard, options: TranscribeOptions) => Transcript | Promise<Transcript>;

@@ -5,7 +5,7 @@
 import { problem } from '../core/codes.ts';
 
 export type Form = ReadonlyMap<string, readonly string[]>;
-export type FieldFault = { readonly param: string; readonly message: string };
+type FieldFault = { readonly param: string; readonly message: string };
 export type FormReader = ReturnType<typeof createFormReader>;
 
 const TRUE_WORDS: readonly string[] = ['1', 'true', 'yes', 'on'];
@@ -19,7 +19,7 @@ export const parseSwitch = (text: string): boolean | undefined => {
 };
 
 /** The one Problem for all bad fields: the first one's sentence and name, the rest under `details.errors`. */
-export const faultsProblem = (faults: readonly FieldFault[]): Error => {
+const faultsProblem = (faults: readonly FieldFault[]): Error => {
   const [first] = faults as readonly [FieldFault, ...FieldFault[]];
   const errors = faults.map((fault) => ({ code: 'invalid_request', ...fault }));
   return problem('invalid_request', first.message, {

@@ -1,9 +1,9 @@
 /** Words to favour, out of comma-separated fields. What is over the limits is left out and reported. */
 import type { Hotword, Warning } from '../core/types.ts';
 
-export const MAX_HOTWORDS = 500;
-export const MAX_HOTWORD_CHARS = 100;
-export const MAX_HOTWORDS_BYTES = 16 * 1024;
+const MAX_HOTWORDS = 500;
+const MAX_HOTWORD_CHARS = 100;
+const MAX_HOTWORDS_BYTES = 16 * 1024;
 
 export type HotwordList = { readonly hotwords: readonly Hotword[]; readonly warnings: readonly Warning[] };
 

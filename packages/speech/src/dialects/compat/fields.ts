@@ -8,7 +8,7 @@ import { parseHotwords } from '../hotwords.ts';
 import { isLanguageTag, toLanguage } from '../language.ts';
 
 export const RESPONSE_FORMATS = ['json', 'verbose_json', 'text', 'srt', 'vtt'] as const;
-export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export type Granularity = 'word' | 'segment';
 
 /** What the form says. Model and language are still names: aliases and installed languages decide what they mean. */

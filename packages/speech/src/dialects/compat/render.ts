@@ -7,8 +7,8 @@ import type { Granularity } from './fields.ts';
 
 const round = (value: number): number => Math.round(value * 1000) / 1000;
 
-export type Usage = { readonly type: 'duration'; readonly seconds: number };
-export const usageOf = (transcript: Transcript): Usage => ({ type: 'duration', seconds: round(transcript.duration) });
+type Usage = { readonly type: 'duration'; readonly seconds: number };
+const usageOf = (transcript: Transcript): Usage => ({ type: 'duration', seconds: round(transcript.duration) });
 
 const warningsIn = (warnings: readonly Warning[]): Record<string, unknown> => (warnings.length > 0 ? { warnings } : {});
 
