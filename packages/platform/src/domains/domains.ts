@@ -15,6 +15,8 @@ export type LoadedDomains = Omit<Domains, 'master' | 'open' | 'loaded'> &
     loaded(name: string): DomainMemory | undefined;
     /** The domain's memory whether or not a row names it yet; for the one who is making it. */
     prepare(name: string): Promise<DomainMemory>;
+    /** Removes every row of a domain that no row names (any more), its journal aside, and forgets its memory. */
+    clear(name: string): Promise<void>;
   };
 
 /** The row in the system's space that names the master domain. */
@@ -84,6 +86,11 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
     store,
     master,
     prepare,
+    clear: async (name) => {
+      domains.delete(name);
+      ready.delete(name);
+      for (const kind of [...kinds.map((spec) => spec.kind), 'counter']) await clearKind(store, name, kind);
+    },
     open: async (name) => (exists(name) ? prepare(name) : undefined),
     loaded: (name) => (exists(name) ? ready.get(name) : undefined),
     names: () => [masterName, ...namesOf(master).filter((name) => name !== masterName)],
@@ -104,6 +111,20 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
       await Promise.all(followers);
     },
   };
+};
+
+const CLEAR_PAGE_ROWS = 1000;
+
+/** Removes every row of a kind, a page a commit. */
+export const clearKind = async (store: Store, domain: string, kind: string): Promise<void> => {
+  while (true) {
+    const rows = await store.query(domain, kind, { limit: CLEAR_PAGE_ROWS });
+    if (rows.length === 0) return;
+    await store.commit(
+      domain,
+      rows.map(({ id }) => ({ op: 'drop', kind, id, quiet: true })),
+    );
+  }
 };
 
 const namesOf = (master: DomainMemory): string[] => [...master.all('domain')].map(({ name }) => String(name)).sort();

@@ -40,12 +40,11 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
       if (context.mode === 'create') await prepareNew(body.name, context, parts);
       return body;
     },
-    beforeSave: (draft, previous, context) => {
+    beforeSave: (draft, _previous, context) => {
       const name = String(draft.name);
       if (!DOMAIN_NAME.test(name)) throw cannotApply('name', 'must be a lower-case domain name');
       draft.is_master = name === context.domain.name;
       checkParent(name, String(draft.parent ?? ''), context.domains);
-      if (!previous && draft.is_master === true) throw cannotApply('name', 'there is one master');
     },
     beforeRemove: ({ name }, { domain, domains, body }) => {
       const gone = String(name);

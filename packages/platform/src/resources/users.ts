@@ -38,7 +38,10 @@ export const createUsers = (parts: UsersParts): Resource =>
       name: text({ maxLength: 128 }),
       login: key({ required: true }),
       pwd: secret({ description: 'Write-only; the mask leaves it as it is.' }),
-      pwd_old: secret({ description: 'The present password, when changing it needs it. Never kept.' }),
+      pwd_old: secret({
+        transient: true,
+        description: 'The present password, when changing it needs it. Never kept.',
+      }),
       timezone: timezone(),
       opts: opts({
         roles: list(key(), { isUnique: true, maxItems: 1000 }),

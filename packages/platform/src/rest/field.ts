@@ -30,6 +30,8 @@ export type Field = {
   readonly fixed: boolean;
   /** Made by the platform: what a POST says of it is ignored. */
   readonly generated: boolean;
+  /** Heard, never kept or shown (the old password when it changes). */
+  readonly transient?: boolean;
   /** Further spelling understood in bodies, filters, masks and orders. */
   readonly alias?: string;
   /** Known members of an object; others are kept as they come when the object is open. */
@@ -46,6 +48,7 @@ export type FieldOptions = {
   fixed?: boolean;
   generated?: boolean;
   alias?: string;
+  transient?: boolean;
   description?: string;
 };
 
@@ -74,6 +77,7 @@ export const defineField = (
   fixed: options.fixed ?? false,
   generated: options.generated ?? false,
   ...(options.alias === undefined ? {} : { alias: options.alias }),
+  ...(options.transient ? { transient: true } : {}),
   ...more,
   schema: {
     ...schema,

@@ -148,6 +148,16 @@ const createResolver = (fields: Readonly<Record<string, Field>>, fieldOf: (name:
   };
 };
 
+type Fields = Readonly<Record<string, Field>>;
+
+/** `id` first, `opts` and `ext` last, as every entity shows them. */
+const withCommon = ({ opts: ownOpts, ext: ownExt, ...own }: Fields): Fields => ({
+  id: uuid({ fixed: true }),
+  ...own,
+  opts: ownOpts ?? opts(),
+  ext: ownExt ?? ext(),
+});
+
 const HOOKS = ['alias', 'prepare', 'beforeSave', 'beforeRemove', 'show', 'stamp', 'patchMakes'] as const;
 
 /** The optional parts that were given. */
@@ -157,8 +167,7 @@ const hooksOf = (declared: Declaration): Pick<Declaration, (typeof HOOKS)[number
 /** Completes a declaration. */
 export const defineResource = (declared: Declaration): Resource => {
   const id = declared.id ?? 'id';
-  const common = id === 'id' ? { id: uuid({ fixed: true }), opts: opts(), ext: ext() } : {};
-  const fields: Readonly<Record<string, Field>> = { ...common, ...declared.fields };
+  const fields = id === 'id' ? withCommon(declared.fields) : declared.fields;
   const spellings = new Map(
     Object.entries(fields).flatMap(([name, { alias }]) => (alias ? [[alias, name] as const] : [])),
   );

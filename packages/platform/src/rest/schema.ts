@@ -14,7 +14,7 @@ const without = (fields: Fields, drop: (field: Field, name: string) => boolean):
 /** What an item looks like when it is read. */
 export const itemSchema = ({ fields, id }: Resource): JsonSchema => ({
   type: 'object',
-  properties: properties(fields),
+  properties: properties(without(fields, (field) => field.transient === true)),
   required: [id],
 });
 

@@ -1,0 +1,110 @@
+/** The platform without its network: domains in memory, resources, the writer. start.ts puts HTTP in front of it. */
+import { performance } from 'node:perf_hooks';
+import { systemClock } from '@parley/kit/clock.ts';
+import type { Log } from '@parley/kit/log.ts';
+import type { Store } from '@parley/kit/store/store.ts';
+import { createPasswords, type Passwords } from './auth/password.ts';
+import { createSystemCaller } from './auth/system-caller.ts';
+import { type LoadedDomains, openDomains } from './domains/domains.ts';
+import { openSecretBox, type SecretBox } from './domains/secrets.ts';
+import type { Domain } from './domains/types.ts';
+import type { SipAccounts } from './endpoints/own-user.ts';
+import { furnishDomain } from './first-run.ts';
+import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
+import { activeConfiguration } from './resources/configurations.ts';
+import { type Engine, memoryOf } from './rest/engine.ts';
+import { isObject, type Json } from './rest/json.ts';
+import { createPatternCache } from './rest/regex.ts';
+import { createWriter } from './rest/save.ts';
+import { createStamper } from './rest/stamp.ts';
+import type { PlatformSettings } from './settings.ts';
+
+export type Platform = AsyncDisposable & {
+  readonly engine: Engine;
+  readonly resources: Resources;
+  readonly passwords: Passwords;
+  readonly secrets: SecretBox;
+  readonly sipAccounts: SipAccounts;
+  /** The domain that the active configuration names for a host. */
+  aliasOf(host: string): string | undefined;
+  saveHash(home: Domain, userId: string, hash: string): Promise<void>;
+};
+
+/** Loads the master domain and puts the engine together. The store stays its owner's. */
+export const openPlatform = async (values: PlatformSettings, store: Store, log: Log): Promise<Platform> => {
+  await using stack = new AsyncDisposableStack();
+  const passwords = createPasswords();
+  const secrets = openSecretBox(values.secret_key, values.data_dir);
+  // Resources are named before the engine that serves them is made: what they need of it is asked for later.
+  const late: { engine?: Engine; resources?: Resources } = {};
+  const domainsOf = (): LoadedDomains => late.engine!.domains;
+  const resources = createResources({
+    users: {
+      ...passwords,
+      importsHashes: values['export.secrets'],
+      requiresOldPassword: values['iam.require_old_pwd'],
+    },
+    classes: { countRows: async () => 0, countMisfits: async () => 0, dropRows: async () => undefined },
+    domains: {
+      furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
+      clear: (name) => domainsOf().clear(name),
+    },
+  } satisfies ResourcesParts);
+  const domains = stack.use(
+    await openDomains({ store, kinds: resources.all, log, masterName: values['bootstrap.domain'] }),
+  );
+  const now = (): number => performance.timeOrigin + performance.now();
+  const writer = createWriter({
+    domains,
+    resources: resources.all,
+    secrets,
+    clock: systemClock,
+    stamp: createStamper(now),
+  });
+  const engine: Engine = {
+    domains,
+    writer,
+    patterns: createPatternCache(),
+    limits: { defaultLimit: values['list.default_limit'], maxLimit: values['list.max_limit'] },
+    isStrict: values.strict_fields,
+    exportsSecrets: values['export.secrets'],
+  };
+  late.engine = engine;
+  const owned = stack.move();
+  return {
+    engine,
+    resources,
+    passwords,
+    secrets,
+    sipAccounts: { of: async () => [] },
+    aliasOf: (host) => aliasIn(domains.master, host),
+    saveHash: (home, userId, hash) => saveHash(engine, resources, home, userId, hash),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+};
+
+const aliasIn = (master: Domain, host: string): string | undefined => {
+  const content = activeConfiguration(master)?.content;
+  const aliases = isObject(content) ? content.aliases : undefined;
+  const name = isObject(aliases) ? aliases[host] : undefined;
+  return typeof name === 'string' ? name : undefined;
+};
+
+/** The same password under a new hash: no right changes hands. */
+const saveHash = async (
+  engine: Engine,
+  { users }: Resources,
+  home: Domain,
+  userId: string,
+  hash: string,
+): Promise<void> => {
+  await engine.writer.write({
+    resource: users,
+    domain: memoryOf(engine, home),
+    caller: createSystemCaller(home),
+    id: userId,
+    mode: 'patch',
+    body: {},
+    form: (previous) => previous && ({ ...previous, pwd: hash } as Json),
+  });
+};
