@@ -1,6 +1,6 @@
 /** The folder of models as it is found, the catalog, and the records made of both. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -80,6 +80,23 @@ describe('installed models', () => {
     assert.equal(installed.find('a')?.sizeBytes, 1 + describeModel('a', '1').length);
     await installed.remove('a', '1');
     assert.equal(installed.find('a'), undefined);
+  });
+
+  it('are whole again after an installation was killed in the middle', async () => {
+    const gone = 2 ** 22 + 1;
+    await addModel(`.old-${gone}-a@1`, describeModel('a', '1'));
+    await addModel('b@1', describeModel('b', '1'));
+    await addModel(`.old-${gone}-b@1`, describeModel('b', '1'));
+    await addModel(`.staging-${gone}-c@1`, undefined);
+    await addModel('.staging-1-d@1', undefined);
+    assert.deepEqual(
+      (await open()).list().map((model) => [model.id, model.problem]),
+      [
+        ['a', undefined],
+        ['b', undefined],
+      ],
+    );
+    assert.deepEqual((await readdir(modelsDir)).sort(), ['.staging-1-d@1', 'a@1', 'b@1']);
   });
 
   it('serve their newest usable revision, numbers counted as numbers', async () => {

@@ -6,6 +6,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
+import { isAlive } from './lock.ts';
 import { ID_PATTERN, MANIFEST_FILE, type Manifest, ManifestFault, readManifest } from './manifest.ts';
 
 export type InstalledModel = {
@@ -134,6 +135,20 @@ const foldersIn = async (modelsDir: string): Promise<string[]> => {
     .slice(0, MAX_MODEL_FOLDERS);
 };
 
+/**
+ * Clears what an installation left that was killed in the middle (place.ts). One that had just set the old folder aside
+ * gets it back.
+ */
+const tidy = async (modelsDir: string): Promise<void> => {
+  for (const name of await readdir(modelsDir)) {
+    const [, kind, pid, folder = ''] = /^\.(staging|old)-(\d+)-(.+)$/.exec(name) ?? [];
+    if (kind === undefined || (Number(pid) !== process.pid && isAlive(Number(pid)))) continue;
+    const missing = !(await stat(join(modelsDir, folder)).catch(() => undefined));
+    if (kind === 'old' && missing) await rename(join(modelsDir, name), join(modelsDir, folder));
+    else await rm(join(modelsDir, name), { recursive: true, force: true });
+  }
+};
+
 /** Opens the folder of models, making it when it is not there, and looks at it once. */
 export const openInstalled = async (options: InstalledOptions): Promise<Installed> => {
   const { modelsDir, log } = options;
@@ -188,6 +203,7 @@ export const openInstalled = async (options: InstalledOptions): Promise<Installe
   };
 
   await mkdir(modelsDir, { recursive: true });
+  await tidy(modelsDir);
   await refresh();
   return {
     refresh,

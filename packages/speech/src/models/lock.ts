@@ -2,7 +2,8 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { DownloadFault } from './fault.ts';
 
-const isAlive = (pid: number): boolean => {
+/** Whether a process of that id runs on this machine. */
+export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
     return true;
