@@ -29,7 +29,7 @@ export const cuesOf = (segments: readonly Segment[], limits: SubtitleLimits): Cu
       (part): Cue => ({
         startSec: part[0]!.startSec,
         endSec: part.at(-1)!.endSec,
-        lines: wrap(part, limits) ?? [joinPieces(part)],
+        lines: wrap(part, limits),
         speaker: segment.speaker,
       }),
     );
@@ -93,14 +93,12 @@ const charsPerLine = ({ maxChars, maxLines }: SubtitleLimits): number =>
 const joinPieces = (pieces: readonly Piece[]): string =>
   pieces.map((piece, at) => (at === 0 ? piece.text : piece.glue + piece.text)).join('');
 
-/** The lines of one cue, as even as can be, or nothing when it does not fit. One word too long is let through. */
-const wrap = (pieces: readonly Piece[], limits: SubtitleLimits): string[] | undefined => {
+/** The lines of one cue, as even as can be. One word too long for a line is let through. */
+const wrap = (pieces: readonly Piece[], limits: SubtitleLimits): string[] => {
   const widest = charsPerLine(limits);
-  const total = joinPieces(pieces).length;
-  if (total <= widest) return [joinPieces(pieces)];
   const fewest = fill(pieces, widest);
-  if (limits.maxLines > 0 && fewest.length > limits.maxLines) return undefined;
-  for (let width = Math.ceil(total / fewest.length); width < widest; width += 1) {
+  if (fewest.length === 1) return fewest;
+  for (let width = Math.ceil(joinPieces(pieces).length / fewest.length); width < widest; width += 1) {
     const even = fill(pieces, width);
     if (even.length <= fewest.length && even.every((line) => line.length <= widest)) return even;
   }
@@ -117,25 +115,38 @@ const fill = (pieces: readonly Piece[], width: number): string[] => {
   return lines;
 };
 
-const fits = (part: readonly Piece[], limits: SubtitleLimits): boolean =>
-  part.length === 1 ||
-  ((limits.maxSeconds <= 0 || part.at(-1)!.endSec - part[0]!.startSec <= limits.maxSeconds) &&
-    wrap(part, limits) !== undefined);
+/** How many pieces from `from` on fit into one cue; one always does. */
+const countFitting = (pieces: readonly Piece[], from: number, limits: SubtitleLimits): number => {
+  const widest = charsPerLine(limits);
+  const first = pieces[from]!;
+  let lines = 1;
+  let lineChars = first.text.length;
+  let until = from + 1;
+  for (; until < pieces.length; until += 1) {
+    const piece = pieces[until]!;
+    const isOver = lineChars + piece.glue.length + piece.text.length > widest;
+    lines += isOver ? 1 : 0;
+    lineChars = isOver ? piece.text.length : lineChars + piece.glue.length + piece.text.length;
+    if (limits.maxLines > 0 && lines > limits.maxLines) break;
+    if (limits.maxSeconds > 0 && piece.endSec - first.startSec > limits.maxSeconds) break;
+  }
+  return until - from;
+};
 
 type Division = { readonly cost: number; readonly from: number };
 
 /** The cheapest division into cues that fit: few cues, none much shorter than the others, broken where one breathes. */
 const divide = (pieces: readonly Piece[], limits: SubtitleLimits): Piece[][] => {
   if (pieces.length === 0) return [];
-  if (fits(pieces, limits)) return [[...pieces]];
+  if (countFitting(pieces, 0, limits) === pieces.length) return [[...pieces]];
   const best: Division[] = [{ cost: 0, from: 0 }];
-  for (let until = 1; until <= pieces.length; until += 1) {
-    let choice: Division = { cost: Number.POSITIVE_INFINITY, from: until - 1 };
-    for (let from = until - 1; from >= 0 && fits(pieces.slice(from, until), limits); from -= 1) {
+  for (let from = 0; from < pieces.length; from += 1) {
+    const furthest = from + countFitting(pieces, from, limits);
+    for (let until = from + 1; until <= furthest; until += 1) {
       const cost = best[from]!.cost + costOf(pieces, from, until);
-      if (cost < choice.cost) choice = { cost, from };
+      const known = best[until];
+      if (known === undefined || cost <= known.cost) best[until] = { cost, from };
     }
-    best.push(choice);
   }
   const parts: Piece[][] = [];
   for (let until = pieces.length; until > 0; until = best[until]!.from) {
