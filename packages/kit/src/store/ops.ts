@@ -50,6 +50,10 @@ export const checkText = (value: unknown, param: string, maxBytes = MAX_NAME_BYT
   return value;
 };
 
+/** Whether text can be in the store at all; what cannot is simply not found. */
+export const isStorable = (...texts: readonly string[]): boolean =>
+  texts.every((text) => !text.includes('\0') && text.isWellFormed());
+
 /** A safe whole number; anything else is a fault of the program or of input that was not checked. */
 const checkNumber = (value: number, param: string): number => {
   if (!Number.isSafeInteger(value)) throw unstorable(param, `${param} must be a whole number.`);

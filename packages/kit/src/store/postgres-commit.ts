@@ -88,9 +88,7 @@ export const createBatchWriter = (connections: Connections, times: PostgresTimes
     }
   };
 
-  return async (requests: readonly CommitRequest[]): Promise<CommitOutcome[]> => {
-    const docs: string[] = [];
-    const text = JSON.stringify(requests.map((request) => toRequest(request, docs)));
+  const write = async (text: string, docs: readonly string[], isLast: boolean): Promise<CommitOutcome[]> => {
     const id = createUuid();
     try {
       return await run(id, text, docs);
@@ -98,7 +96,15 @@ export const createBatchWriter = (connections: Connections, times: PostgresTimes
       if (error instanceof StoreUnavailable || !isOutcomeUnknown(error)) throw asStoreError(error);
       const outcomes = await resolve(id);
       if (outcomes) return outcomes;
-      throw asStoreError(error);
+      // It was not written and never will be, so it may be tried once more.
+      if (isLast) throw asStoreError(error);
+      return await write(text, docs, true);
     }
+  };
+
+  return async (requests: readonly CommitRequest[]): Promise<CommitOutcome[]> => {
+    const docs: string[] = [];
+    const text = JSON.stringify(requests.map((request) => toRequest(request, docs)));
+    return await write(text, docs, false);
   };
 };

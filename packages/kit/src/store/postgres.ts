@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import { createBatcher } from './batcher.ts';
 import { type Bell, createBell, FEED_PAGE_ENTRIES, type FeedPage, watchFeed } from './feed.ts';
 import { historySql, toHistoryEntry } from './history-sql.ts';
-import { checkText, type Op, toKeyValue, toOps } from './ops.ts';
+import { checkText, isStorable, type Op, toKeyValue, toOps } from './ops.ts';
 import { type CommitOutcome, type CommitRequest, createBatchWriter } from './postgres-commit.ts';
 import {
   asStoreError,
@@ -95,11 +95,14 @@ const createReads = (ask: Ask, indexedKinds: ReadonlySet<string>) => {
   const dialect = createPostgresDialect(indexedKinds);
   return {
     get: async <T extends object = JsonObject>(domain: string, kind: string, id: string) => {
+      if (!isStorable(domain, kind, id)) return undefined;
       const [row] = await ask<[string, T]>(GET, [domain, kind, id], 'get');
       return row && ({ domain, kind, id, version: Number(row[0]), data: row[1] } satisfies Row<T>);
     },
-    find: async (domain: string, kind: string, key: string, value: string) =>
-      (await ask<[string]>(FIND, [domain, kind, key, toKeyValue(value, key)], 'find'))[0]?.[0],
+    find: async (domain: string, kind: string, key: string, value: string) => {
+      if (!isStorable(domain, kind, key, value)) return undefined;
+      return (await ask<[string]>(FIND, [domain, kind, key, toKeyValue(value, key)], 'find'))[0]?.[0];
+    },
     lastSeq: async (domain: string) => Number((await ask<[string]>(LAST_SEQ, [domain], 'last_seq'))[0]?.[0] ?? 0),
     query: async <T extends object = JsonObject>(...[domain, kind, query]: Parameters<Store['query']>) => {
       const { values, bind } = createBinder();

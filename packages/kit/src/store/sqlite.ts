@@ -10,7 +10,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { createBatcher } from './batcher.ts';
 import { createBell, FEED_PAGE_ENTRIES, type FeedPage, watchFeed } from './feed.ts';
 import { historySql, toHistoryEntry } from './history-sql.ts';
-import { checkText, toKeyValue, toOps } from './ops.ts';
+import { checkText, isStorable, toKeyValue, toOps } from './ops.ts';
 import { type Bind, checkCount, selectSql, toPathParts, whereSql } from './query-sql.ts';
 import { isUnavailable, type Outcome, type WriteRequest } from './sqlite-apply.ts';
 import { createIndexSql, createSqliteDialect, SQLITE_HISTORY } from './sqlite-query.ts';
@@ -64,7 +64,8 @@ const createKeyReads = (file: string) => {
       (find.get(domain, kind, key, value) as { id: string } | undefined)?.id,
     lastSeq: (domain: string): number => (counters.get(domain) as Counters | undefined)?.seq ?? 0,
     feed: (domain: string, fromSeq: number): FeedPage => {
-      const entries = feed.all(domain, fromSeq) as FeedEntry[];
+      // The database's objects have no prototype; ours do.
+      const entries = (feed.all(domain, fromSeq) as FeedEntry[]).map((entry) => ({ ...entry }));
       return { entries, gone: (counters.get(domain) as Counters | undefined)?.feed_gone ?? 0 };
     },
   };
@@ -96,9 +97,11 @@ const createReads = (file: string, indexedKinds: ReadonlySet<string>) => {
     },
     feed: (domain: string, fromSeq: number) => now(() => keys.feed(domain, fromSeq)),
     get: async <T extends object = JsonObject>(domain: string, kind: string, id: string) =>
-      now(() => keys.get<T>(domain, kind, id)),
+      isStorable(domain, kind, id) ? now(() => keys.get<T>(domain, kind, id)) : undefined,
     find: async (domain: string, kind: string, key: string, value: string) =>
-      now(() => keys.find(domain, kind, key, toKeyValue(value, key))),
+      isStorable(domain, kind, key, value)
+        ? now(() => keys.find(domain, kind, key, toKeyValue(value, key)))
+        : undefined,
     lastSeq: async (domain: string) => now(() => keys.lastSeq(domain)),
     query: async <T extends object = JsonObject>(...[domain, kind, query]: Parameters<Store['query']>) => {
       const { params, bind } = createBinder();

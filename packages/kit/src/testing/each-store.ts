@@ -39,26 +39,37 @@ export const createSqliteDatabase = async (): Promise<TestDatabase> => {
   return createTestDatabase(join(folder, 'test.db'), () => rm(folder, { recursive: true, force: true }));
 };
 
+/** PostgreSQL on a throwaway server of its own, for tests that need it outside `eachStore`. */
+export const openPostgresDriver = async (): Promise<TestDriver & AsyncDisposable> => {
+  const server = await startPostgres();
+  return {
+    name: 'postgres',
+    createDatabase: async () => {
+      const place = await server.createDatabase();
+      return createTestDatabase(place, () => server.dropDatabase(place));
+    },
+    postgres: () => server,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+};
+
 /** Declares `suite` once for each driver. */
 export const eachStore = (suite: (driver: TestDriver) => void): void => {
   describe('sqlite', () => {
     suite({ name: 'sqlite', createDatabase: createSqliteDatabase, postgres: () => undefined });
   });
   describe('postgres', () => {
-    let server: PostgresServer | undefined;
+    let driver: (TestDriver & AsyncDisposable) | undefined;
     before(async () => {
-      server = await startPostgres();
+      driver = await openPostgresDriver();
     });
     after(async () => {
-      await server?.[Symbol.asyncDispose]();
+      await driver?.[Symbol.asyncDispose]();
     });
     suite({
       name: 'postgres',
-      createDatabase: async () => {
-        const place = await server!.createDatabase();
-        return createTestDatabase(place, () => server!.dropDatabase(place));
-      },
-      postgres: () => server,
+      createDatabase: () => driver!.createDatabase(),
+      postgres: () => driver?.postgres(),
     });
   });
 };

@@ -17,6 +17,8 @@ const WATCHED = new Set([
 ]);
 /** What was closed needs some turns of the event loop until it is gone. */
 const MAX_TURNS = 200;
+/** Time for the report to go out before a process that would not end is ended. */
+const EXIT_DELAY_MS = 2000;
 
 const countOpen = (): Map<string, number> => {
   const counts = new Map<string, number>();
@@ -33,7 +35,10 @@ const findLeaks = (earlier: ReadonlyMap<string, number>): string[] =>
     return more > 0 ? [`${kind} × ${more}`] : [];
   });
 
-/** Call once at the top of a test file or suite, before the hooks that start things. */
+/**
+ * Call once at the top of a test file. Hooks that start and end things belong into a `describe`: hooks of the file
+ * itself run in the order they were declared in, and this one has to be the last.
+ */
 export const failOnLeaks = (): void => {
   let earlier: ReadonlyMap<string, number> = new Map();
   before(() => {
@@ -47,6 +52,9 @@ export const failOnLeaks = (): void => {
       });
       leaks = findLeaks(earlier);
     }
-    if (leaks.length > 0) throw new Error(`Left open: ${leaks.join(', ')}`);
+    if (leaks.length === 0) return;
+    // What was left open may keep this process for ever; the timer itself does not.
+    setTimeout(() => process.exit(1), EXIT_DELAY_MS).unref();
+    throw new Error(`Left open: ${leaks.join(', ')}`);
   });
 };
