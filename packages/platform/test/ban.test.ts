@@ -7,8 +7,8 @@ import { Problem } from '@parley/kit/problem.ts';
 import type { Store } from '@parley/kit/store/store.ts';
 import { eachStore, type TestDatabase } from '@parley/kit/testing/each-store.ts';
 import { networkOf } from '../src/auth/address.ts';
-import { type Ban, type BanScope, createBan } from '../src/auth/ban.ts';
-import { type BanLedger, openBanLedger, WINDOW_MS } from '../src/auth/ban-ledger.ts';
+import { type Ban, type BanScope, createBan, WINDOW_MS } from '../src/auth/ban.ts';
+import { type BanLedger, openBanLedger } from '../src/auth/ban-ledger.ts';
 import { openSharedBanLedger } from '../src/auth/shared-ban-ledger.ts';
 
 const createTestClock = (): Clock & { pass(ms: number): void } => {

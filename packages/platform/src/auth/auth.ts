@@ -3,7 +3,7 @@ import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Domain, Domains } from '../domains/types.ts';
 import { watchAccounts } from './account-watch.ts';
-import { type Ban, type BanScope, createBan } from './ban.ts';
+import { type Ban, type BanLimits, type BanScope, createBan } from './ban.ts';
 import { openBanLedger } from './ban-ledger.ts';
 import { createGate, type Gate } from './caller.ts';
 import type { CookieSecure } from './cookie.ts';
@@ -45,14 +45,23 @@ const textSetting = (domain: Domain, key: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** The setting `iam_session` of a domain over the service's own: seconds under `cookie_idle`, `token_max` and so on. */
+/** The setting `iam_session` of a domain over the service's own: seconds, `cookie_idle_sec` and so on. */
 const lifetimeIn = (home: Domain | undefined, kind: SessionKind, fallback: Lifetime): Lifetime => {
   const setting = home?.setting('iam_session');
   const msOf = (name: string, otherwise: number): number => {
-    const seconds = setting?.[`${kind}_${name}`];
+    const seconds = setting?.[`${kind}_${name}_sec`];
     return typeof seconds === 'number' && seconds >= 1 ? seconds * 1000 : otherwise;
   };
   return { idleMs: msOf('idle', fallback.idleMs), maxMs: msOf('max', fallback.maxMs) };
+};
+
+/** The setting `iam_ban` of a domain. */
+const banLimitsIn = (home: Domain | undefined): Partial<BanLimits> => {
+  const { limit, window_sec } = home?.setting('iam_ban') ?? {};
+  return {
+    ...(typeof limit === 'number' && limit >= 1 ? { limit } : {}),
+    ...(typeof window_sec === 'number' && window_sec >= 1 ? { windowMs: window_sec * 1000 } : {}),
+  };
 };
 
 export const openAuth = async (parts: AuthParts): Promise<Auth> => {
@@ -62,7 +71,13 @@ export const openAuth = async (parts: AuthParts): Promise<Auth> => {
   const ledger = stack.use(
     store.driver === 'postgres' ? openSharedBanLedger(store, clock) : await openBanLedger(store, clock),
   );
-  const ban = createBan({ ledger, store, clock, scope: parts.banScope });
+  const ban = createBan({
+    ledger,
+    store,
+    clock,
+    scope: parts.banScope,
+    limitsOf: (domain) => banLimitsIn(domains.loaded(domain)),
+  });
   const sessions = stack.use(
     openSessions({
       store,

@@ -10,8 +10,8 @@ import { SYSTEM_SPACE } from '../domains/types.ts';
 /** `full`: as many attempts run as may still fail; ask again when one has ended. `banned`: until then, in Unix ms. */
 export type Taken = { readonly state: 'taken' | 'full' } | { readonly state: 'banned'; readonly untilMs: number };
 
-/** A key and how many failures within the window ban it. */
-export type LimitedKey = { readonly key: string; readonly limit: number };
+/** A key, and how many failures within which time ban it. */
+export type LimitedKey = { readonly key: string; readonly limit: number; readonly windowMs: number };
 
 export type BanLedger = AsyncDisposable & {
   /** Reserves one attempt under the key. */
@@ -24,8 +24,8 @@ export type BanLedger = AsyncDisposable & {
 };
 
 export const BAN_KIND = 'ban';
-/** The specification: failures within the previous three minutes. */
-export const WINDOW_MS = 180_000;
+/** Failures older than this count for no key. */
+export const MAX_WINDOW_MS = 86_400_000;
 const MAX_KEYS = 100_000;
 const WRITE_BEHIND_MS = 1000;
 const LOAD_PAGE = 1000;
@@ -34,9 +34,9 @@ const LOAD_PAGE = 1000;
 type Entry = { failures: number[]; underWay: number };
 
 /** When the ban ends that these failures make; undefined when they make none. */
-export const banEnd = (failures: readonly number[], limit: number, nowMs: number): number | undefined => {
-  const recent = failures.filter((at) => at > nowMs - WINDOW_MS);
-  return recent.length >= limit ? recent[recent.length - limit]! + WINDOW_MS : undefined;
+export const banEnd = (failures: readonly number[], { limit, windowMs }: LimitedKey, nowMs: number) => {
+  const recent = failures.filter((at) => at > nowMs - windowMs);
+  return recent.length >= limit ? recent[recent.length - limit]! + windowMs : undefined;
 };
 
 export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedger> => {
@@ -50,7 +50,13 @@ export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedg
     const changes = [...dirty].map((id): Change => {
       const failures = entries.get(id)?.failures ?? [];
       if (failures.length === 0) return { op: 'drop', kind: BAN_KIND, id, quiet: true };
-      return { op: 'put', kind: BAN_KIND, id, quiet: true, data: { failures, until_ms: failures.at(-1)! + WINDOW_MS } };
+      return {
+        op: 'put',
+        kind: BAN_KIND,
+        id,
+        quiet: true,
+        data: { failures, until_ms: failures.at(-1)! + MAX_WINDOW_MS },
+      };
     });
     dirty.clear();
     // A failed write loses at most these bans over a restart; the memory still holds them.
@@ -62,8 +68,8 @@ export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedg
     timer ??= setTimeout(() => void flush(), WRITE_BEHIND_MS);
   };
 
-  const prune = (key: string, entry: Entry): Entry => {
-    const from = clock.now() - WINDOW_MS;
+  const prune = ({ key, windowMs }: LimitedKey, entry: Entry): Entry => {
+    const from = clock.now() - windowMs;
     if (entry.failures[0] !== undefined && entry.failures[0] <= from) {
       entry.failures = entry.failures.filter((at) => at > from);
       touch(key);
@@ -85,20 +91,21 @@ export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedg
 
   return {
     pollMs: undefined,
-    take: async ({ key, limit }) => {
-      const entry = prune(key, entries.get(key) ?? { failures: [], underWay: 0 });
-      const untilMs = banEnd(entry.failures, limit, clock.now());
+    take: async (limited) => {
+      const { key, limit } = limited;
+      const entry = prune(limited, entries.get(key) ?? { failures: [], underWay: 0 });
+      const untilMs = banEnd(entry.failures, limited, clock.now());
       if (untilMs !== undefined) return { state: 'banned', untilMs };
       if (entry.failures.length + entry.underWay >= limit) return { state: 'full' };
       entry.underWay += 1;
       entries.set(key, entry);
-      if (entries.size > MAX_KEYS) dropOldest(entries);
+      if (entries.size > MAX_KEYS) dropOldest(entries, dirty);
       return { state: 'taken' };
     },
     settle: async (keys, failed) => {
       for (const key of keys) settleOne(key, failed);
     },
-    bannedUntil: async ({ key, limit }) => banEnd(entries.get(key)?.failures ?? [], limit, clock.now()),
+    bannedUntil: async (limited) => banEnd(entries.get(limited.key)?.failures ?? [], limited, clock.now()),
     [Symbol.asyncDispose]: async () => {
       clearTimeout(timer);
       await flush();
@@ -106,24 +113,28 @@ export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedg
   };
 };
 
-const dropOldest = (entries: Map<string, Entry>): void => {
+const dropOldest = (entries: Map<string, Entry>, dirty: Set<string>): void => {
   for (const [key, entry] of entries) {
     if (entry.underWay > 0) continue;
     entries.delete(key);
+    dirty.add(key); // its row goes with the next write
     return;
   }
 };
 
 const load = async (store: Store, clock: Clock): Promise<Map<string, Entry>> => {
   const entries = new Map<string, Entry>();
-  const since = clock.now() - WINDOW_MS;
+  const since = clock.now() - MAX_WINDOW_MS;
   for (let afterId = ''; ; ) {
     const page = { limit: LOAD_PAGE, ...(afterId === '' ? {} : { afterId }) };
     const rows = await store.query<{ failures?: number[] }>(SYSTEM_SPACE, BAN_KIND, page);
+    const stale: Change[] = [];
     for (const { id, data } of rows) {
       const failures = (data.failures ?? []).filter((at) => at > since);
       if (failures.length > 0) entries.set(id, { failures, underWay: 0 });
+      else stale.push({ op: 'drop', kind: BAN_KIND, id, quiet: true });
     }
+    if (stale.length > 0) await store.commit(SYSTEM_SPACE, stale);
     if (rows.length < LOAD_PAGE) return entries;
     afterId = rows.at(-1)!.id;
   }

@@ -28,14 +28,21 @@ export type Ban = {
   unknownSession(address: string): Promise<void>;
 };
 
+/** How many failures within which time ban an account at an address. */
+export type BanLimits = { readonly limit: number; readonly windowMs: number };
+
 export type BanOptions = {
   readonly ledger: BanLedger;
   readonly store: Store;
   readonly clock: Clock;
   readonly scope?: BanScope;
   readonly maxWaitMs?: number;
+  /** What a domain sets for its own accounts. */
+  limitsOf?(domain: string): Partial<BanLimits>;
 };
 
+/** The specification: five failures within the previous three minutes. */
+export const WINDOW_MS = 180_000;
 const LIMIT = 5;
 const WIDE_LIMIT = 50;
 const MAX_WAITING = 256;
@@ -57,21 +64,20 @@ export const createBan = (options: BanOptions): Ban => {
   const familiar = createFamiliar(options.store, clock);
   const queue = createQueue(ledger, clock, options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS);
 
+  const limited = (limit: number, ...parts: readonly string[]): LimitedKey => ({
+    key: keyOf(...parts),
+    limit,
+    windowMs: WINDOW_MS,
+  });
+  const addressKey = (address: string) => limited(WIDE_LIMIT, 'address', networkOf(address));
+  const unknownKey = (address: string) => limited(LIMIT, 'unknown', networkOf(address));
+  const loginKey = (attempt: Attempt) => limited(WIDE_LIMIT, 'login', ...folded(attempt));
   const narrowKey = (attempt: Attempt): LimitedKey => {
     const account = folded(attempt);
     const network = networkOf(attempt.address);
-    if (scope === 'address') return { key: keyOf('narrow', network), limit: LIMIT };
-    return {
-      key: scope === 'login' ? keyOf('narrow', ...account) : keyOf('narrow', ...account, network),
-      limit: LIMIT,
-    };
+    const who = { address: [network], login: account, 'address+login': [...account, network] }[scope];
+    return { ...limited(LIMIT, 'narrow', ...who), ...options.limitsOf?.(attempt.domain) };
   };
-  const addressKey = (address: string): LimitedKey => ({
-    key: keyOf('address', networkOf(address)),
-    limit: WIDE_LIMIT,
-  });
-  const unknownKey = (address: string): LimitedKey => ({ key: keyOf('unknown', networkOf(address)), limit: LIMIT });
-  const loginKey = (attempt: Attempt): LimitedKey => ({ key: keyOf('login', ...folded(attempt)), limit: WIDE_LIMIT });
 
   const refuseWhenBanned = async (key: LimitedKey): Promise<void> => {
     const untilMs = await ledger.bannedUntil(key);

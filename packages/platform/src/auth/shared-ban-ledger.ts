@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@parley/kit/clock.ts';
 import { type Change, Conflict, type Store } from '@parley/kit/store/store.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
-import { BAN_KIND, type BanLedger, banEnd, type LimitedKey, type Taken, WINDOW_MS } from './ban-ledger.ts';
+import { BAN_KIND, type BanLedger, banEnd, type LimitedKey, MAX_WINDOW_MS, type Taken } from './ban-ledger.ts';
 
 /** Attempts that one process has under way, until when it may hold them. */
 type Hold = { n: number; until_ms: number };
@@ -20,6 +20,7 @@ const POLL_MS = 50;
 /** Longer than any password check with its wait. */
 const HOLD_MS = 15_000;
 const SWEEP_MS = 3_600_000;
+const SWEEP_AFTER_MS = 60_000;
 const SWEEP_PAGE = 500;
 
 export const openSharedBanLedger = (store: Store, clock: Clock): BanLedger => {
@@ -29,7 +30,7 @@ export const openSharedBanLedger = (store: Store, clock: Clock): BanLedger => {
   const read = async (key: string) => {
     const row = await store.get<Entry>(SYSTEM_SPACE, BAN_KIND, key);
     const now = clock.now();
-    const failures = (row?.data.failures ?? []).filter((at) => at > now - WINDOW_MS);
+    const failures = row?.data.failures ?? [];
     const holds = Object.fromEntries(
       Object.entries(row?.data.holds ?? {}).filter(([, { until_ms }]) => until_ms > now),
     );
@@ -84,20 +85,21 @@ export const openSharedBanLedger = (store: Store, clock: Clock): BanLedger => {
 
   return {
     pollMs: POLL_MS,
-    take: ({ key, limit }) => change(key, (entry, nowMs): Taken => takeIn(entry, limit, nowMs, me)),
+    take: (limited) => change(limited.key, (entry, nowMs): Taken => takeIn(entry, limited, nowMs, me)),
     settle: async (keys, failed) => {
       await Promise.all(keys.map((key) => change(key.key, settleIn(key, failed, me))));
     },
-    bannedUntil: async ({ key, limit }) => banEnd((await read(key)).entry.failures, limit, clock.now()),
+    bannedUntil: async (limited) => banEnd((await read(limited.key)).entry.failures, limited, clock.now()),
     [Symbol.asyncDispose]: async () => clearInterval(sweeper),
   };
 };
 
-const takeIn = (entry: Entry, limit: number, nowMs: number, me: string): Taken => {
-  const untilMs = banEnd(entry.failures, limit, nowMs);
+const takeIn = (entry: Entry, limited: LimitedKey, nowMs: number, me: string): Taken => {
+  entry.failures = entry.failures.filter((at) => at > nowMs - limited.windowMs);
+  const untilMs = banEnd(entry.failures, limited, nowMs);
   if (untilMs !== undefined) return { state: 'banned', untilMs };
   const held = Object.values(entry.holds).reduce((sum, { n }) => sum + n, 0);
-  if (entry.failures.length + held >= limit) return { state: 'full' };
+  if (entry.failures.length + held >= limited.limit) return { state: 'full' };
   entry.holds[me] = { n: (entry.holds[me]?.n ?? 0) + 1, until_ms: nowMs + HOLD_MS };
   return { state: 'taken' };
 };
@@ -113,13 +115,13 @@ const settleIn =
 
 const changeOf = (id: string, entry: Entry, expect: number, nowMs: number): Change => {
   const ends = Object.values(entry.holds).map((hold) => hold.until_ms);
-  const until_ms = Math.max(nowMs, (entry.failures.at(-1) ?? 0) + WINDOW_MS, ...ends);
+  const until_ms = Math.max(nowMs, (entry.failures.at(-1) ?? 0) + MAX_WINDOW_MS, ...ends);
   return { op: 'put', kind: BAN_KIND, id, expect, quiet: true, data: { ...entry, until_ms } };
 };
 
 /** Only here are rows dropped, and late: one that came back at once could pass for the one that was read before. */
 const sweep = async (store: Store, clock: Clock): Promise<void> => {
-  const where = [{ path: 'until_ms', op: '<', value: clock.now() - WINDOW_MS }] as const;
+  const where = [{ path: 'until_ms', op: '<', value: clock.now() - SWEEP_AFTER_MS }] as const;
   for (;;) {
     const rows = await store.query(SYSTEM_SPACE, BAN_KIND, { where, limit: SWEEP_PAGE });
     for (const { id, version } of rows) {

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { badRequest, notFound, problem } from '../codes.ts';
+import { badRequest, problem } from '../codes.ts';
 import { acceptMethod } from './extra-method.ts';
 
 /** `method`: in upper case, after the suffix. `path`: decoded once, no query, no suffix, no closing `/`. */
@@ -32,8 +32,8 @@ export const ROUTED_LOOKUP = 'SEARCH';
 /** What a true request of that name is routed as, so that it cannot pass for LOOKUP. No route has it. */
 const UNROUTED = 'QUERY';
 
-/** Where a bad address is routed; what stands there answers with the fault. */
-const NOWHERE = '/.bad-address';
+/** Where a bad address is routed; what stands there answers with the fault that `targetOf` throws. */
+export const NOWHERE = '/.bad-address';
 
 const MAX_URL_LENGTH = 16_384;
 const TARGET = Symbol('target');
@@ -43,10 +43,6 @@ type Marked = IncomingMessage & { [TARGET]?: Target };
 export const prepareMethods = (app: FastifyInstance): void => {
   app.addHttpMethod(ROUTED_LOOKUP, { hasBody: true });
   acceptMethod(app.server, 'LOOKUP');
-  app.all(NOWHERE, (request) => {
-    targetOf(request.raw);
-    throw notFound();
-  });
 };
 
 /** Fastify's `rewriteUrl`: runs first of all. Never throws: what is wrong is kept for `targetOf`. */
