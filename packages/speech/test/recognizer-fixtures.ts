@@ -1,6 +1,6 @@
 /** The fixture models and synthetic sentences that the recogniser's tests run on. */
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -31,6 +31,20 @@ export const copyModel = async (folder: ModelFolder) => {
   return {
     dir,
     model: toEngineModel(await readManifest(dir), dir),
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+  };
+};
+
+/** An empty folder to put files into; removed with the returned value. */
+export const createFolder = async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'parley-model-'));
+  return {
+    dir,
+    /** Writes files with a word in them. */
+    write: async (inner: string, names: readonly string[]): Promise<void> => {
+      await mkdir(join(dir, inner), { recursive: true });
+      await Promise.all(names.map((name) => writeFile(join(dir, inner, name), 'word')));
+    },
     [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
   };
 };

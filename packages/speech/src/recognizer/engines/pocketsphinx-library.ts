@@ -135,9 +135,8 @@ export const openPocketsphinxLibrary = (libraryPaths: readonly string[]): Pocket
   };
 };
 
-/** Version of the library in these folders, undefined when there is none that can be used. */
+/** Version of the library in these folders or of the system's, undefined when there is none that can be used. */
 export const readPocketsphinxVersion = (libraryPaths: readonly string[]): string | undefined => {
-  if (libraryPaths.length === 0) return undefined;
   try {
     openPocketsphinxLibrary(libraryPaths);
     return API_VERSION;

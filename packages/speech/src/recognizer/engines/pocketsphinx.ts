@@ -29,6 +29,8 @@ const SETTINGS = {
 const ACOUSTIC_FILES = ['mdef', 'means', 'variances', 'transition_matrices', 'feat.params'];
 /** Shorter sound gives no frame with all its neighbours; it is filled up with zeros. */
 const SHORTEST_SEC = 0.3;
+/** Digital silence, on which the decoder guesses a word: no sample beyond this. */
+const SILENT_PEAK = 8;
 const FILLER = /^(?:<.*>|\[.*\]|\+\+.*\+\+)$/;
 const ALTERNATE = /\(\d+\)$/;
 
@@ -65,6 +67,8 @@ const factsOf = (model: EngineModel, slots: number): EngineFacts => ({
   decodingMethods: ['greedy_search'],
   timestamps: true,
 });
+
+const isSilent = (samples: Int16Array): boolean => samples.every((sample) => Math.abs(sample) <= SILENT_PEAK);
 
 const toSamples = ({ samples, sampleRate, bandHz }: Utterance): Int16Array => {
   if (sampleRate !== SAMPLE_RATE) throw new EngineRefusal('PocketSphinx takes 16000 Hz only');
@@ -141,6 +145,7 @@ export const openPocketsphinx: OpenEngine = async (model, slots, announce): Prom
       if (options.decodingMethod === 'modified_beam_search') {
         throw new EngineRefusal('PocketSphinx has one decoding method.', 'capability_unavailable', 'decoding_method');
       }
+      if (isSilent(utterance.samples)) return { text: '', tokens: [], words: [] };
       const samples = toSamples(utterance);
       return toRecognition(await pool.use((decoder) => decoder.decode(samples)));
     },
