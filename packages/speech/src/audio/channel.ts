@@ -89,7 +89,7 @@ const createFramer = (length: number) => {
 export const createChannel = ({ rate, detector, cut }: ChannelOptions): Channel => {
   const frameSec = detector === undefined ? PLAIN_FRAME_SEC : detector.frameSamples / VOICE_RATE;
   const frameRate = detector === undefined ? rate : VOICE_RATE;
-  const cutter = createCutter({ ...cut, frameSec });
+  const cutter = createCutter({ ...cut, frameSec, leadFrames: detector?.leadFrames ?? 0 });
   const buffer = createBuffer();
   const framer = createFramer(Math.round(frameSec * frameRate));
   const voice = createResampler(rate, frameRate);

@@ -2,6 +2,7 @@
  * The WebAssembly decoders by sniffed format. Each is loaded when first needed; those under a copyleft licence, and the
  * containers that pull them in, are optional packages: without them their formats are left to ffmpeg.
  */
+import { inWholeFrames } from './flac.ts';
 import type { Format } from './sniff.ts';
 
 /** What the @audio/decode-* packages give back for one piece of input. */
@@ -46,20 +47,6 @@ const LOADERS: Readonly<Partial<Record<Format, () => Promise<CodecPackage>>>> = 
   dts: () => import('@audio/decode-dts'),
 };
 
-type FlacCodec = Codec & { readonly _decoder?: { decodeFrames?(frames: readonly Uint8Array[]): Decoded } };
-
-/**
- * The FLAC decoder takes one frame a call, but where a piece of input ends inside a frame's header its parser hands over
- * two frames as one; from then on libFLAC holds a frame more, and loses them at the end (0.7 s of an hour in pieces of
- * 32 KiB). A call with one byte of nothing brings out one of them.
- */
-const withFlacTail = (codec: FlacCodec): Codec => ({
-  decode: (bytes) => codec.decode(bytes),
-  flush: () => codec.flush!(),
-  drain: () => codec._decoder?.decodeFrames?.([new Uint8Array(1)]) ?? { channelData: [], sampleRate: 0 },
-  free: () => codec.free?.(),
-});
-
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
 
@@ -69,7 +56,7 @@ export const openCodec = async (format: Format): Promise<Codec | undefined> => {
   if (load === undefined) return undefined;
   try {
     const codec = await (await load()).decoder();
-    return format === 'flac' ? withFlacTail(codec) : codec;
+    return format === 'flac' ? inWholeFrames(codec) : codec;
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

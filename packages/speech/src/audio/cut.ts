@@ -13,6 +13,8 @@ export type CutOptions = {
   readonly padSec: number;
   readonly minSilenceSec: number;
   readonly minSpeechSec: number;
+  /** Frames by which the detector tells of a beginning too late. */
+  readonly leadFrames?: number;
 };
 
 export type Cutter = {
@@ -39,7 +41,7 @@ type Group = { start: number; end: number; gaps: Span[] };
 type Run = { start: number; last: number; voiced: number };
 
 /** Joins frames of speech into stretches: short pauses are bridged, what is too short does not count. */
-const createRuns = (minSilence: number, minSpeech: number) => {
+const createRuns = (minSilence: number, minSpeech: number, lead: number) => {
   const speech: Span[] = [];
   let run: Run | undefined;
   const confirmed = (): boolean => run !== undefined && run.voiced >= minSpeech;
@@ -54,7 +56,7 @@ const createRuns = (minSilence: number, minSpeech: number) => {
     confirmed,
     hear(frame: number, isSpeech: boolean): void {
       if (!isSpeech) return;
-      run ??= { start: frame, last: frame, voiced: 0 };
+      run ??= { start: Math.max(speech.at(-1)?.end ?? 0, frame - lead), last: frame, voiced: lead };
       run.last = frame;
       run.voiced++;
     },
@@ -155,12 +157,14 @@ export const createCutter = (options: CutOptions): Cutter => {
   const pad = Math.round(options.padSec / options.frameSec);
   const maxFrames = Math.max(MIN_REST_FRAMES * 4, Math.floor(options.maxSec / options.frameSec));
   const pauseFrames = frames(options.pauseSec);
-  const runs = createRuns(frames(options.minSilenceSec), frames(options.minSpeechSec));
+  const runs = createRuns(frames(options.minSilenceSec), frames(options.minSpeechSec), options.leadFrames ?? 0);
   const levels = createLevels(maxFrames);
   const grouping = createGrouping(pad, maxFrames, levels.quietest);
+  const lead = options.leadFrames ?? 0;
   let now = 0;
 
-  const oldestNeeded = (): number => grouping.paddedStart(grouping.current()?.start ?? runs.current()?.start ?? now);
+  const oldestNeeded = (): number =>
+    grouping.paddedStart(grouping.current()?.start ?? runs.current()?.start ?? now - lead);
   const extend = (): void => {
     const run = runs.current();
     if (run !== undefined && runs.confirmed()) grouping.extend(run);

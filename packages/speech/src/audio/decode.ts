@@ -128,7 +128,7 @@ const openCoded = async (
   if (codec === undefined) return undefined;
   const whole = WHOLE_FILE_FORMATS.has(format);
   if (whole && source.sizeBytes > MAX_WHOLE_BYTES) throw invalid(`A ${format} file may have ${MAX_WHOLE_BYTES} bytes.`);
-  let truncated = await endsEarly(source, format);
+  let truncated = await endsEarly(source, format, head);
   const blocks = feed(codec, {
     source,
     from,

@@ -108,7 +108,7 @@ export const mpegFrameBytes = (bytes: Uint8Array, at: number): number => {
 };
 
 /** Bytes of the ADTS frame at `at`, 0 when there is none (ISO/IEC 13818-7 §6.2). */
-const adtsFrameBytes = (bytes: Uint8Array, at: number): number => {
+export const adtsFrameBytes = (bytes: Uint8Array, at: number): number => {
   if (bytes[at] !== 0xff || (bytes[at + 1]! & 0xf6) !== 0xf0 || ((bytes[at + 2]! >> 2) & 15) > 12) return 0;
   const length = ((bytes[at + 3]! & 3) << 11) | (bytes[at + 4]! << 3) | (bytes[at + 5]! >> 5);
   return length > 7 ? length : 0;
