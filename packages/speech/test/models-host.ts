@@ -23,7 +23,7 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 
 export type Member = Partial<Header> & { readonly name: string } & { readonly content?: string | Buffer };
 
-export const makeTar = async (members: readonly Member[]): Promise<Buffer> => {
+const makeTar = async (members: readonly Member[]): Promise<Buffer> => {
   const archive = pack();
   for (const { content = '', ...header } of members) archive.entry(header, content);
   archive.finalize();

@@ -6,7 +6,6 @@ import { cp, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
 import { APT_SYSTEM, type Apt, type AptSystem, exists, openApt } from './apt.ts';
-import type { Work } from './download.ts';
 import { DownloadFault } from './fault.ts';
 import { ID_PATTERN, type Manifest, parseManifest } from './manifest.ts';
 
@@ -129,11 +128,3 @@ export const buildDebianModel = async (dir: string, options: DebianOptions): Pro
   const folders = (await libraryFolders(root)).map((folder) => relative(dir, folder));
   return manifestOf(version, modelPath, folders, packages);
 };
-
-/** The builder that downloads of a Debian catalog entry go through. */
-export const createDebianBuilder =
-  (options: Omit<DebianOptions, 'signal'>) =>
-  (_entry: unknown, work: Work): Promise<Manifest> => {
-    work.report('downloading', 0, 0);
-    return buildDebianModel(work.dir, { ...options, signal: work.signal });
-  };

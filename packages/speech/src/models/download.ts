@@ -16,7 +16,7 @@ import type { Manifest } from './manifest.ts';
 import { place, withStaging, writeManifest } from './place.ts';
 import { unpackArchive } from './unpack.ts';
 
-export type DownloadState = 'queued' | 'downloading' | 'verifying' | 'unpacking' | 'installing';
+type DownloadState = 'queued' | 'downloading' | 'verifying' | 'unpacking' | 'installing';
 /** Field names are the wire's (docs/speech-api.md, download events). */
 export type DownloadProgress = {
   readonly model_id: string;
@@ -148,6 +148,8 @@ const install = async (
   options: DownloadOptions,
 ): Promise<UsableModel> => {
   const { installed } = options;
+  // apt does not say how far it is.
+  if (!isPinned(entry)) work.report('downloading', 0, 0);
   const built = isPinned(entry)
     ? await buildPinned(entry, attempts, work, options)
     : { dir: work.dir, manifest: await options.buildDebian(entry as CatalogModel & { source: DebianSource }, work) };

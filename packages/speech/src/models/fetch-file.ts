@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { asStorageFault, DownloadFault } from './fault.ts';
 
 export type FetchTimes = { readonly connectMs: number; readonly idleMs: number };
-export const FETCH_TIMES: FetchTimes = { connectMs: 5000, idleMs: 10_000 };
+const FETCH_TIMES: FetchTimes = { connectMs: 5000, idleMs: 10_000 };
 
 /** The usual proxy variables, when the operator's environment has them. */
 export type ProxyEnv = Readonly<Partial<Record<'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY', string>>>;
@@ -149,7 +149,7 @@ const watchBytes = (start: number, total: number, options: FetchOptions): Transf
 const sizeOnDisk = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
 
 /** SHA-256 of a file, lower-case hex. */
-export const sha256Of = async (path: string, signal: AbortSignal): Promise<string> => {
+const sha256Of = async (path: string, signal: AbortSignal): Promise<string> => {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash, { signal });
   return hash.digest('hex');

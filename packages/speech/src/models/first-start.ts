@@ -8,6 +8,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';
 import type { ChoiceOrigin, Choices } from './choices.ts';
 import type { Download, Downloads } from './download.ts';
+import { DownloadFault } from './fault.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
 import { readManifest } from './manifest.ts';
 import { installFolder } from './place.ts';
@@ -33,7 +34,7 @@ export type FirstStartOptions = {
 
 export type FirstStart = { readonly model: UsableModel; readonly origin: ChoiceOrigin };
 
-/** Over all candidates: a host that does not answer costs 5 s or 10 s each time. */
+/** Over all candidates: a host that does not answer costs 5 s or 10 s each time. A broken transfer is gone on with. */
 const MAX_DOWNLOAD_ATTEMPTS = 2;
 const DEBIAN_ID = 'pocketsphinx-en-us';
 /** A trickle must not hold the start for ever: after this the next step is taken. */
@@ -49,8 +50,8 @@ const sizeWords = (entry: CatalogModel): string =>
   'url' in entry.source && entry.source.size_bytes > 0 ? ` (${Math.round(entry.source.size_bytes / MIB)} MiB)` : '';
 
 /** One installation, cancelled when the start is or when it takes too long. */
-const install = async (entry: CatalogModel, options: FirstStartOptions): Promise<UsableModel> => {
-  const download = options.downloads.start(entry, { attempts: 1 });
+const install = async (entry: CatalogModel, attempts: number, options: FirstStartOptions): Promise<UsableModel> => {
+  const download = options.downloads.start(entry, { attempts });
   options.watch?.(download);
   const late = new AbortController();
   const clock = options.clock ?? systemClock;
@@ -71,26 +72,32 @@ const install = async (entry: CatalogModel, options: FirstStartOptions): Promise
   }
 };
 
-const tryInstall = async (entry: CatalogModel, options: FirstStartOptions): Promise<UsableModel | undefined> => {
+/** The model, or whether trying further with this host is in vain. */
+const tryInstall = async (
+  entry: CatalogModel,
+  attempts: number,
+  options: FirstStartOptions,
+): Promise<{ model?: UsableModel; hostFailed?: boolean }> => {
   try {
     options.tell(`Fetching ${entry.display_name}${sizeWords(entry)} …`);
-    return await install(entry, options);
+    return { model: await install(entry, attempts, options) };
   } catch (error) {
     options.signal.throwIfAborted();
     const problem = (error as Error).message;
     options.log.warn({ model: entry.id, problem }, 'first start: model not fetched');
     options.tell(`${entry.display_name} cannot be fetched: ${problem}`);
-    return undefined;
+    return { hostFailed: error instanceof DownloadFault && error.transient };
   }
 };
 
 const fromCatalog = async (options: FirstStartOptions): Promise<UsableModel | undefined> => {
   const recommended = options.catalog.entries().filter((entry) => entry.recommended && 'url' in entry.source);
   const transcribers = recommended.filter((entry) => entry.kind === 'asr' && !entry.streaming);
-  for (const entry of transcribers.slice(0, MAX_DOWNLOAD_ATTEMPTS)) {
-    const model = await tryInstall(entry, options);
+  for (const [index, entry] of transcribers.slice(0, MAX_DOWNLOAD_ATTEMPTS).entries()) {
+    const { model, hostFailed } = await tryInstall(entry, MAX_DOWNLOAD_ATTEMPTS - index, options);
+    if (hostFailed) return undefined;
     if (!model) continue;
-    for (const detector of recommended.filter(({ kind }) => kind === 'vad')) await tryInstall(detector, options);
+    for (const detector of recommended.filter(({ kind }) => kind === 'vad')) await tryInstall(detector, 1, options);
     return model;
   }
   return undefined;
@@ -98,7 +105,7 @@ const fromCatalog = async (options: FirstStartOptions): Promise<UsableModel | un
 
 const fromDebian = async (options: FirstStartOptions): Promise<UsableModel | undefined> => {
   const entry = options.catalog.find(DEBIAN_ID);
-  return entry && tryInstall(entry, options);
+  return entry && (await tryInstall(entry, 1, options)).model;
 };
 
 const demonstration = async (options: FirstStartOptions): Promise<UsableModel> => {

@@ -53,7 +53,7 @@ export const isUsable = (model: InstalledModel | undefined): model is UsableMode
 export const folderNameOf = (id: string, revision: string): string => `${id}@${revision}`;
 
 /** Newest first: revisions are dates or versions, so numbers inside them count as numbers. */
-export const compareRevisions = (a: string, b: string): number =>
+const compareRevisions = (a: string, b: string): number =>
   b.localeCompare(a, 'en', { numeric: true, sensitivity: 'base' });
 
 /** Writes a small JSON file so that a reader sees the old or the new one, never half. */

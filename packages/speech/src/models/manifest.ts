@@ -15,7 +15,7 @@ export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_MANIFEST_BYTES = 256 * 1024;
 const MAX_FAULTS_TOLD = 3;
 
-export const MODEL_KINDS = [
+const MODEL_KINDS = [
   'asr',
   'vad',
   'punctuation',

@@ -31,7 +31,7 @@ import { until } from './until.ts';
 export type Lease = AsyncDisposable & { readonly recognizer: Recognizer; readonly model: UsableModel };
 
 /** What the pool knows of one model. */
-export type Residence = {
+type Residence = {
   readonly state: SlotState | undefined;
   readonly leases: number;
   /** Measured; 0 when it is not in memory. */
@@ -74,7 +74,7 @@ const noRoom = (ref: ModelRef): Problem =>
     retryAfterSec: RETRY_AFTER_SEC,
   });
 
-export const findModel = (pool: Slots, ref: ModelRef): UsableModel => {
+const findModel = (pool: Slots, ref: ModelRef): UsableModel => {
   const model = pool.options.find(ref);
   if (!model) throw problem('model_not_found', `Model ${keyOf(ref)} is not installed.`, { param: 'model' });
   return model;

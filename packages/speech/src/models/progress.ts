@@ -16,10 +16,12 @@ const STATE_WORDS = {
   installing: 'installing',
 } as const;
 
-const sizeWords = ({ downloaded, total }: DownloadProgress): string =>
-  total > 0
-    ? `${(downloaded / MIB).toFixed(1)} of ${(total / MIB).toFixed(1)} MiB`
-    : `${(downloaded / MIB).toFixed(1)} MiB`;
+const toMib = (bytes: number): string => (bytes / MIB).toFixed(1);
+
+const sizeWords = ({ downloaded, total }: DownloadProgress): string => {
+  if (total > 0) return `${toMib(downloaded)} of ${toMib(total)} MiB`;
+  return downloaded > 0 ? `${toMib(downloaded)} MiB` : 'size unknown';
+};
 
 /** `zipformer-small-en  ████████░░░░  34 %  36.4 of 107.0 MiB  downloading` */
 export const renderProgress = (progress: DownloadProgress): string => {

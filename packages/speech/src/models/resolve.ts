@@ -20,7 +20,7 @@ export const baseLanguageOf = (language: string | undefined): string | undefined
   return base === undefined || base === '' || base === 'auto' ? undefined : base;
 };
 
-export const listsLanguage = (model: UsableModel, base: string): boolean =>
+const listsLanguage = (model: UsableModel, base: string): boolean =>
   model.manifest.languages.some((language) => language === 'multi' || baseLanguageOf(language) === base);
 
 export const isTranscriber = (model: UsableModel): boolean =>

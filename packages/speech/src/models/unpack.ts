@@ -30,15 +30,6 @@ const MAX_ENTRIES = 10_000;
 /** One bzip2 block of a bomb can swell to tens of megabytes inside the decoder. */
 const MAX_WORKER_HEAP_MIB = 768;
 
-/** What an archive's name says it is; undefined for a bare file. */
-export const archiveKindOf = (name: string): ArchiveKind => {
-  const lower = name.toLowerCase();
-  if (lower.endsWith('.tar.bz2') || lower.endsWith('.tbz2')) return 'tar.bz2';
-  if (lower.endsWith('.tar.gz') || lower.endsWith('.tgz')) return 'tar.gz';
-  if (lower.endsWith('.tar')) return 'tar';
-  return lower.endsWith('.zip') ? 'zip' : 'none';
-};
-
 const faultOf = (report: Extract<UnpackReport, { type: 'fault' | 'failed' }>): DownloadFault => {
   if (report.type === 'fault') return new DownloadFault(report.code, report.message);
   return new DownloadFault(
