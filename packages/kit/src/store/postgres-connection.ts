@@ -70,25 +70,21 @@ const createPause = () => {
   };
 };
 
-/** Ends within a bounded time also when the other side is silent. */
-const createEnd = (pool: pg.Pool) => {
-  const clients = new Set<pg.PoolClient>();
-  pool.on('connect', (client) => {
-    clients.add(client);
-  });
-  pool.on('remove', (client) => {
-    clients.delete(client);
-  });
-  return async (): Promise<void> => {
-    const timer = setTimeout(() => {
-      for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
-    }, END_PATIENCE_MS);
-    try {
-      await pool.end();
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+/** Cuts a connection without a word, as when its other side is silent. */
+export const cutConnection = (client: pg.ClientBase): void => {
+  (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+};
+
+/** Ends connections in order, or cuts them when that takes too long. */
+export const endWithin = async (end: Promise<void>, clients: Iterable<pg.ClientBase>): Promise<void> => {
+  const timer = setTimeout(() => {
+    for (const client of clients) cutConnection(client);
+  }, END_PATIENCE_MS);
+  try {
+    await end;
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 /** What every connection is opened with. */
@@ -105,7 +101,16 @@ export const connectionConfig = (url: string, times: PostgresTimes): pg.ClientCo
 /** A pool of up to `max` connections. */
 export const createConnections = (url: string, max: number, times: PostgresTimes, log: Log): Connections => {
   const pool = new pg.Pool({ ...connectionConfig(url, times), max });
-  pool.on('error', (error) => log.warn({ code: (error as { code?: string }).code }, 'database connection lost'));
+  const clients = new Set<pg.PoolClient>();
+  // The pool listens only to connections that nobody uses; one that is lost in use would end the process.
+  pool.on('connect', (client) => {
+    clients.add(client);
+    client.on('error', (error) => log.warn({ code: (error as { code?: string }).code }, 'database connection lost'));
+  });
+  pool.on('remove', (client) => {
+    clients.delete(client);
+  });
+  pool.on('error', () => undefined);
   const pause = createPause();
   const connect = async (): Promise<pg.PoolClient> => {
     pause.check();
@@ -131,6 +136,6 @@ export const createConnections = (url: string, max: number, times: PostgresTimes
         throw error;
       }
     },
-    end: createEnd(pool),
+    end: () => endWithin(pool.end(), clients),
   };
 };

@@ -5,6 +5,7 @@
 import pg from 'pg';
 import type { Log } from '../log.ts';
 import type { Bell } from './feed.ts';
+import { cutConnection } from './postgres-connection.ts';
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2000;
@@ -21,9 +22,7 @@ export const startListening = (config: pg.ClientConfig, bell: Bell, log: Log): (
       client.once('end', resolve);
     });
     client.on('error', (error) => log.warn({ code: (error as { code?: string }).code }, 'feed connection lost'));
-    const destroy = (): void => {
-      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
-    };
+    const destroy = (): void => cutConnection(client);
     signal.addEventListener('abort', destroy);
     try {
       client.on('notification', ({ payload }) => bell.ring(payload));

@@ -14,6 +14,7 @@ import {
   type Connections,
   connectionConfig,
   createConnections,
+  endWithin,
   POSTGRES_TIMES,
   type PostgresTimes,
 } from './postgres-connection.ts';
@@ -162,7 +163,7 @@ const prepareDatabase = async (url: string, times: PostgresTimes, sql: (client: 
       ? new StoreUnavailable(message, { cause: error })
       : new Error(message, { cause: error });
   } finally {
-    await client.end().catch(() => undefined);
+    await endWithin(client.end(), [client]).catch(() => undefined);
   }
 };
 

@@ -4,7 +4,7 @@
  * than a message to another thread would (docs/decisions.md), and the log of SQLite lets them pass the writer.
  * One process per file.
  */
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { createBatcher } from './batcher.ts';
@@ -23,11 +23,14 @@ export type SqliteOptions = {
   readonly feedKeep: number;
 };
 
-/** Only the owner may read what we keep. */
+/**
+ * Only the owner may read what we keep. A file that is there is not opened: closing it again would free all locks that
+ * this process holds on it (POSIX), SQLite's own among them.
+ */
 const prepareFile = (file: string): void => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   for (const each of [file, `${file}-lock`]) {
-    closeSync(openSync(each, 'a', 0o600));
+    if (!existsSync(each)) closeSync(openSync(each, 'a', 0o600));
     chmodSync(each, 0o600);
   }
 };

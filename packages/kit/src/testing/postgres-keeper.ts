@@ -119,13 +119,16 @@ const keep = (root: string): void => {
   };
   // Orders are carried out one after another.
   let last: Promise<void> = Promise.resolve();
+  const answer = (message: KeeperAnswer): void => {
+    if (process.connected) process.send?.(message);
+  };
   process.on('message', (message: KeeperOrder) => {
     last = last.then(async () => {
       try {
         await (message.order === 'start' ? start() : stop(message.signal));
-        process.send?.({ ok: true } satisfies KeeperAnswer);
+        answer({ ok: true });
       } catch (error) {
-        process.send?.({ ok: false, message: (error as Error).message } satisfies KeeperAnswer);
+        answer({ ok: false, message: (error as Error).message });
       }
     });
   });
