@@ -297,6 +297,20 @@ describe('the pool', () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  it('tells a request that the model is still loading, while an administrator waits for it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { pool, clock } = createStage([makeModel('a')], { startEngine: () => gate.promise });
+    const loading = pool.load(ref('a'), never);
+    const waiting = pool.acquire(ref('a'), never);
+    waiting.catch(() => undefined);
+    await settle();
+    await clock.move(30_000);
+    await assert.rejects(waiting, { code: 'model_unavailable', message: /still being loaded/ });
+    gate.resolve();
+    await loading;
+    await pool[Symbol.asyncDispose]();
+  });
+
   it('refuses a model that is not installed', async () => {
     const { pool } = createStage([]);
     await assert.rejects(pool.acquire(ref('a'), never), { code: 'model_not_found' });

@@ -45,7 +45,7 @@ export type Pool = AsyncDisposable & {
    * Retry-After) when it cannot be had within the acquire time-out, or model_not_found.
    */
   acquire(ref: ModelRef, signal: AbortSignal): Promise<Lease>;
-  /** Loads and warms up; returns at once when resident. Problems as acquire. */
+  /** Loads and warms up, however long that takes; returns at once when resident. Problems as acquire. */
   load(ref: ModelRef, signal: AbortSignal): Promise<void>;
   /**
    * Takes the model out of service and resolves when its memory is free; the signal ends the waiting, not the
@@ -68,11 +68,13 @@ export type Pool = AsyncDisposable & {
 
 const RETRY_AFTER_SEC = 5;
 
-const noRoom = (ref: ModelRef): Problem =>
-  problem('model_unavailable', `There is no room in memory for model ${ref.id} at the moment.`, {
-    param: 'model',
-    retryAfterSec: RETRY_AFTER_SEC,
-  });
+const unavailable = (message: string): Problem =>
+  problem('model_unavailable', message, { param: 'model', retryAfterSec: RETRY_AFTER_SEC });
+
+const tooLate = (pool: Slots, ref: ModelRef): Problem =>
+  pool.serving.get(keyOf(ref))?.state.name === 'loading'
+    ? unavailable(`Model ${ref.id} is still being loaded.`)
+    : unavailable(`There is no room in memory for model ${ref.id} at the moment.`);
 
 const findModel = (pool: Slots, ref: ModelRef): UsableModel => {
   const model = pool.options.find(ref);
@@ -100,10 +102,13 @@ const slotFor = async (pool: Slots, ref: ModelRef, signal: AbortSignal): Promise
 const drainingSlot = (pool: Slots, ref: ModelRef): Slot | undefined =>
   [...pool.slots].find((slot) => slot.state.name === 'draining' && keyOf(slot.model) === keyOf(ref));
 
-const readySlot = async (pool: Slots, ref: ModelRef, signal: AbortSignal): Promise<Slot> => {
+/** Patience for room and for loading; a request has little of either, an administrator waits for the load to end. */
+type Patience = { readonly room: AbortSignal; readonly load: AbortSignal };
+
+const readySlot = async (pool: Slots, ref: ModelRef, patience: Patience): Promise<Slot> => {
   for (;;) {
-    const slot = await slotFor(pool, ref, signal);
-    await until(slot.ready, signal);
+    const slot = await slotFor(pool, ref, patience.room);
+    await until(slot.ready, patience.load);
     // Between loading and this moment somebody may have sent it away.
     if (slot.state.name === 'resident' || slot.state.name === 'draining') return slot;
   }
@@ -121,32 +126,23 @@ const lend = (pool: Slots, slot: Slot, recognizer: Recognizer): Lease => {
   return { recognizer, model: slot.model, [Symbol.asyncDispose]: giveBack };
 };
 
-/** Runs with the caller's signal and the acquire time-out joined; the time-out becomes a Problem. */
-const withTimeout = async <T>(
-  pool: Slots,
-  ref: ModelRef,
-  signal: AbortSignal,
-  run: (signal: AbortSignal) => Promise<T>,
-) => {
+const acquire = async (pool: Slots, ref: ModelRef, signal: AbortSignal, waitsForLoad = false): Promise<Lease> => {
   const done = new AbortController();
   const late = new AbortController();
   pool.clock.delay(pool.options.acquireTimeoutMs, done.signal).then(
-    () => late.abort(noRoom(ref)),
+    () => late.abort(tooLate(pool, ref)),
     () => undefined,
   );
+  const whole = AbortSignal.any([signal, pool.closing.signal]);
+  const room = AbortSignal.any([whole, late.signal]);
   try {
-    return await run(AbortSignal.any([signal, late.signal, pool.closing.signal]));
+    const slot = await readySlot(pool, ref, { room, load: waitsForLoad ? whole : room });
+    if (!slot.recognizer) throw tooLate(pool, ref);
+    return lend(pool, slot, slot.recognizer);
   } finally {
     done.abort();
   }
 };
-
-const acquire = (pool: Slots, ref: ModelRef, signal: AbortSignal): Promise<Lease> =>
-  withTimeout(pool, ref, signal, async (limited) => {
-    const slot = await readySlot(pool, ref, limited);
-    if (!slot.recognizer) throw noRoom(ref);
-    return lend(pool, slot, slot.recognizer);
-  });
 
 const unload: (pool: Slots, ...args: Parameters<Pool['unload']>) => Promise<void> = async (pool, ref, options) => {
   const slot = pool.serving.get(keyOf(ref));
@@ -168,7 +164,7 @@ const pin: (pool: Slots, ...args: Parameters<Pool['pin']>) => Promise<boolean> =
   const had = pool.serving.get(keyOf(ref))?.state;
   const wanted = pinned ?? !(had !== undefined && 'pinned' in had && had.pinned);
   if (!wanted && !had) return false;
-  await using lease = await acquire(pool, ref, signal);
+  await using lease = await acquire(pool, ref, signal, true);
   const slot = [...pool.slots].find((one) => one.recognizer === lease.recognizer);
   if (slot?.state.name === 'resident') apply(pool, slot, { type: 'pin', pinned: wanted });
   return wanted;
@@ -232,7 +228,7 @@ export const createPool = (options: PoolOptions, clock: Clock = options.clock ??
   return {
     acquire: (ref, signal) => acquire(pool, ref, signal),
     load: async (ref, signal) => {
-      await using _lease = await acquire(pool, ref, signal);
+      await using _lease = await acquire(pool, ref, signal, true);
     },
     unload: (ref, unloading) => unload(pool, ref, unloading),
     pin: (ref, pinned, signal) => pin(pool, ref, pinned, signal),
