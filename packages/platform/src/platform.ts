@@ -10,6 +10,7 @@ import { openSecretBox, type SecretBox } from './domains/secrets.ts';
 import type { Domain } from './domains/types.ts';
 import type { SipAccounts } from './endpoints/own-user.ts';
 import { furnishDomain } from './first-run.ts';
+import { type Model, openModel } from './model/model.ts';
 import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
 import { activeConfiguration } from './resources/configurations.ts';
 import { type Engine, memoryOf } from './rest/engine.ts';
@@ -24,6 +25,7 @@ export type Platform = AsyncDisposable & {
   readonly resources: Resources;
   readonly passwords: Passwords;
   readonly secrets: SecretBox;
+  readonly model: Model;
   readonly sipAccounts: SipAccounts;
   /** The domain that the active configuration names for a host. */
   aliasOf(host: string): string | undefined;
@@ -36,15 +38,28 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   const passwords = createPasswords();
   const secrets = openSecretBox(values.secret_key, values.data_dir);
   // Resources are named before the engine that serves them is made: what they need of it is asked for later.
-  const late: { engine?: Engine; resources?: Resources } = {};
+  const late: { engine?: Engine } = {};
   const domainsOf = (): LoadedDomains => late.engine!.domains;
+  const stamp = createStamper(() => performance.timeOrigin + performance.now());
+  const model = stack.use(
+    openModel({
+      store,
+      secrets,
+      log,
+      clock: systemClock,
+      dataDir: values.data_dir,
+      maxFileBytes: values['files.max_bytes'],
+      domains: domainsOf,
+      stamp,
+    }),
+  );
   const resources = createResources({
     users: {
       ...passwords,
       importsHashes: values['export.secrets'],
       requiresOldPassword: values['iam.require_old_pwd'],
     },
-    classes: { countRows: async () => 0, countMisfits: async () => 0, dropRows: async () => undefined },
+    classes: model.ofClasses,
     domains: {
       furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
       clear: (name) => domainsOf().clear(name),
@@ -53,13 +68,12 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   const domains = stack.use(
     await openDomains({ store, kinds: resources.all, log, masterName: values['bootstrap.domain'] }),
   );
-  const now = (): number => performance.timeOrigin + performance.now();
   const writer = createWriter({
     domains,
     resources: resources.all,
     secrets,
     clock: systemClock,
-    stamp: createStamper(now),
+    stamp,
   });
   const engine: Engine = {
     domains,
@@ -76,6 +90,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     resources,
     passwords,
     secrets,
+    model,
     sipAccounts: { of: async () => [] },
     aliasOf: (host) => aliasIn(domains.master, host),
     saveHash: (home, userId, hash) => saveHash(engine, resources, home, userId, hash),

@@ -18,6 +18,7 @@ import { firstRun } from './first-run.ts';
 import { prepareBodies } from './http/body.ts';
 import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies } from './http/reply.ts';
+import { createModelEndpoints } from './model/endpoints.ts';
 import { openPlatform } from './platform.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
@@ -47,6 +48,7 @@ export const startPlatform = async (
   const { engine, resources, sipAccounts } = platform;
   const endpoints = [
     ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),
+    ...createModelEndpoints(engine, platform.model),
     ...createSessionEndpoints({ auth, domains: engine.domains }),
     ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
     ...createIntegrationTokenEndpoints(tokens),

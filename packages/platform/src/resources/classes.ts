@@ -19,7 +19,7 @@ import {
   propertiesField,
 } from '../model/properties.ts';
 import { key, text, uuid } from '../rest/field.ts';
-import { isSame, type Json } from '../rest/json.ts';
+import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
 
 export type ClassesParts = {
@@ -29,9 +29,14 @@ export type ClassesParts = {
   countMisfits(domain: Domain, entity: Entity, changed: readonly Property[]): Promise<number>;
   /** Removes all rows and files of the class. */
   dropRows(domain: Domain, entity: Entity): Promise<void>;
+  /** 422 when the storage that shall hold the rows cannot be reached. */
+  checkStorage(domain: Domain, instance: unknown): Promise<void>;
+  /** Lets the database answer conditions on these paths quickly; takes its time. */
+  prepareIndexes(kind: string, paths: readonly string[]): void;
 };
 
 const CLASSNAME = /^[A-Za-z][A-Za-z0-9_]*(\/[A-Za-z][A-Za-z0-9_]*){0,7}$/;
+const INDEXABLE = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const MAX_CLASSNAME = 256;
 /** What may be written of a class that the platform itself needs: nothing of its definition. */
 const DEFINITION = ['classname', 'parent_id', 'storage_mode', 'properties'];
@@ -60,7 +65,7 @@ export const createClasses = (parts: ClassesParts): Resource =>
     ],
     fields: {
       classname: key({ required: true, maxLength: MAX_CLASSNAME }),
-      name: text({ maxLength: 128 }),
+      name: text({ maxLength: 128, fallback: '' }),
       description: text({ fallback: '' }),
       parent_id: uuid({ fallback: ZERO_UUID }),
       storage_mode: key({ fallback: 'category', description: STORAGE_MODES.join(', ') }),
@@ -74,6 +79,14 @@ export const createClasses = (parts: ClassesParts): Resource =>
       const before = context.domain.get('class', id);
       if (before && context.mode === 'remove') await prepareRemoval(parts, before, context, body);
       if (before && context.mode !== 'remove') await checkRows(parts, before, context.domain, body);
+      const wanted = context.mode !== 'remove' && isObject(body.opts) ? body.opts : {};
+      await parts.checkStorage(context.domain, wanted.storage_instance);
+      if (Array.isArray(wanted.lookup_properties)) {
+        parts.prepareIndexes(
+          `model:${id}`,
+          wanted.lookup_properties.filter((name) => INDEXABLE.test(String(name))),
+        );
+      }
       return body;
     },
     beforeSave: (draft, previous, context) => {

@@ -16,7 +16,7 @@ export const contactGroups = defineResource({
   list: ['id', 'code', 'name', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
   fields: {
     code: key({ required: true }),
-    name: text({ maxLength: 128 }),
+    name: text({ maxLength: 128, fallback: '' }),
     opts: opts({ contacts: list(integer({ min: 1 }), { isUnique: true, maxItems: 100_000 }) }),
   },
   isExclusive: true,

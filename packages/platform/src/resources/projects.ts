@@ -10,7 +10,7 @@ export const projects = defineResource({
   unique: ['code'],
   lookup: ['code'],
   list: ['id', 'code', 'name', 'opts.title', 'ext.lwt', 'ext.ct'],
-  fields: { code: key({ required: true }), name: text({ maxLength: 128 }) },
+  fields: { code: key({ required: true }), name: text({ maxLength: 128, fallback: '' }) },
   isExclusive: (mode) => mode === 'remove',
   beforeSave: (draft) => {
     draft.name ||= draft.code;

@@ -23,7 +23,7 @@ export const svcscripts = defineResource({
   list: ['id', 'code', 'name', 'projectid', 'ext.lwt', 'ext.ct'],
   fields: {
     code: key({ required: true }),
-    name: text({ maxLength: 128 }),
+    name: text({ maxLength: 128, fallback: '' }),
     scriptdata: object(
       {
         objects: list(anything(), { maxItems: MAX_OBJECTS }),

@@ -35,9 +35,9 @@ export const createUsers = (parts: UsersParts): Resource =>
     list: ['id', 'login', 'name', 'timezone', 'opts.roles', 'ext.lwt', 'ext.ct'],
     alias: { name: 'current', idOf: (caller) => caller.userId, fields: ['name', 'pwd', 'timezone', 'ext', 'pwd_old'] },
     fields: {
-      name: text({ maxLength: 128 }),
+      name: text({ maxLength: 128, fallback: '' }),
       login: key({ required: true }),
-      pwd: secret({ description: 'Write-only; the mask leaves it as it is.' }),
+      pwd: secret({ hidesAbsence: true, description: 'Write-only; the mask leaves it as it is.' }),
       pwd_old: secret({
         transient: true,
         description: 'The present password, when changing it needs it. Never kept.',
@@ -55,8 +55,7 @@ export const createUsers = (parts: UsersParts): Resource =>
     prepare: (body, context, id) => preparePassword(parts, body, context, id),
     beforeSave: (draft, previous, context) => {
       delete draft.pwd_old;
-      draft.name ??= draft.login;
-      if (draft.name === '') draft.name = draft.login;
+      draft.name ||= draft.login;
       completeOpts(draft);
       const roles = stringsAt(draft, 'opts', 'roles');
       requireRoles(context.domain, roles, 'opts.roles');

@@ -32,6 +32,8 @@ export type Field = {
   readonly generated: boolean;
   /** Heard, never kept or shown (the old password when it changes). */
   readonly transient?: boolean;
+  /** A secret that shows its mask even where there is none, so that nobody learns which it is. */
+  readonly hidesAbsence?: boolean;
   /** Further spelling understood in bodies, filters, masks and orders. */
   readonly alias?: string;
   /** Known members of an object; others are kept as they come when the object is open. */
@@ -49,6 +51,7 @@ export type FieldOptions = {
   generated?: boolean;
   alias?: string;
   transient?: boolean;
+  hidesAbsence?: boolean;
   description?: string;
 };
 
@@ -78,6 +81,7 @@ export const defineField = (
   generated: options.generated ?? false,
   ...(options.alias === undefined ? {} : { alias: options.alias }),
   ...(options.transient ? { transient: true } : {}),
+  ...(options.hidesAbsence ? { hidesAbsence: true } : {}),
   ...more,
   schema: {
     ...schema,

@@ -14,6 +14,8 @@ import { show } from './show.ts';
 
 /** Compiled queries kept per collection; the same list is asked for again and again. */
 const MAX_KEPT_QUERIES = 256;
+/** RFC 7240's `Prefer`, as PostgREST uses it. */
+const EXACT_COUNT = /\bcount=exact\b/;
 const MAX_KEPT_QUERY_LENGTH = 2048;
 
 export const list = (engine: Engine, resource: Resource) => {
@@ -47,7 +49,15 @@ export const addListHeaders = (
   count: () => number,
 ): void => {
   if (query.isClamped) reply.header('x-limit-applied', String(query.limit));
-  if (/\bcount=exact\b/.test(String(request.headers.prefer ?? ''))) reply.header('x-total-count', String(count()));
+  if (EXACT_COUNT.test(String(request.headers.prefer ?? ''))) reply.header('x-total-count', String(count()));
+};
+
+/** The count of a list whose rows have to be asked for. */
+export const addCount = async (
+  { request, reply }: Pick<RestCall, 'request' | 'reply'>,
+  count: () => Promise<number>,
+): Promise<void> => {
+  if (EXACT_COUNT.test(String(request.headers.prefer ?? ''))) reply.header('x-total-count', String(await count()));
 };
 
 /** Keeps compiled queries by the text of the query; only for collections whose fields never change. */

@@ -10,8 +10,9 @@ export const redact = (resource: Resource, entity: Entity): Json => {
   let shown: Json = entity as Json;
   for (const [name, field] of Object.entries(resource.fields)) {
     if (field.transient) continue;
-    if (field.compares === 'secret') shown = { ...shown, [name]: SECRET_MASK };
-    else if (field.secrets && isObject(shown[name])) {
+    if (field.compares === 'secret') {
+      if (field.hidesAbsence || shown[name] !== undefined) shown = { ...shown, [name]: SECRET_MASK };
+    } else if (field.secrets && isObject(shown[name])) {
       shown = { ...shown, [name]: maskMembers(shown[name], field.secrets) };
     }
   }

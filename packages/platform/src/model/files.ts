@@ -1,0 +1,72 @@
+/**
+ * Attached files on disk. A file is written beside its place and moved there when it is whole and synced; the item's
+ * row is changed after that, so that no row ever names a file that is not there.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createToken } from '@parley/kit/ids.ts';
+
+export type FileInfo = { readonly name: string; readonly size: number; readonly md5: string; readonly type: string };
+
+/** Where the file of a property of an item lies; every part is made of safe characters. */
+export type FilePlace = {
+  readonly domain: string;
+  readonly classId: string;
+  readonly id: string;
+  readonly property: string;
+};
+
+export type Files = {
+  /** Stores all of the stream; a stream that fails leaves nothing. */
+  put(place: FilePlace, stream: Readable, facts: { name: string; type: string }): Promise<FileInfo>;
+  /** Undefined when the file is not there. */
+  get(place: FilePlace, md5: string): Promise<Readable | undefined>;
+  /** Removes one version of a file, or all of a property, an item or a class. */
+  remove(place: Pick<FilePlace, 'domain' | 'classId'> & Partial<FilePlace>, md5?: string): Promise<void>;
+};
+
+export const openFiles = (folder: string): Files => {
+  const pathOf = ({ domain, classId, id, property }: Parameters<Files['remove']>[0], md5?: string): string =>
+    join(folder, ...[domain, classId, id, property, md5].filter((part): part is string => part !== undefined));
+  return {
+    put: async (place, stream, { name, type }) => {
+      const home = pathOf(place);
+      await mkdir(home, { recursive: true, mode: 0o700 });
+      const temporary = join(home, `.${createToken(9)}`);
+      try {
+        const { size, md5 } = await writeSynced(temporary, stream);
+        await rename(temporary, join(home, md5));
+        return { name, size, md5, type };
+      } catch (thrown) {
+        await rm(temporary, { force: true });
+        throw thrown;
+      }
+    },
+    get: async (place, md5) => {
+      const path = pathOf(place, md5);
+      try {
+        await stat(path);
+      } catch {
+        return undefined;
+      }
+      return createReadStream(path);
+    },
+    remove: (place, md5) => rm(pathOf(place, md5), { recursive: true, force: true }),
+  };
+};
+
+const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
+  const hash = createHash('md5');
+  let size = 0;
+  await using file = await open(path, 'wx', 0o600);
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    hash.update(piece);
+    size += piece.length;
+    await file.write(piece);
+  }
+  await file.sync();
+  return { size, md5: hash.digest('hex') };
+};

@@ -1,0 +1,170 @@
+/** The data of classes, put together: where rows lie, items, files, what classes ask of their rows, the sweep of what expired. */
+import { join } from 'node:path';
+import type { Clock } from '@parley/kit/clock.ts';
+import type { Log } from '@parley/kit/log.ts';
+import type { Store } from '@parley/kit/store/store.ts';
+import type { LoadedDomains } from '../domains/domains.ts';
+import type { SecretBox } from '../domains/secrets.ts';
+import type { Domain, Entity } from '../domains/types.ts';
+import type { ClassesParts } from '../resources/classes.ts';
+import { doesExpire, EXPIRES_AT } from './expiry.ts';
+import { type Files, openFiles } from './files.ts';
+import { createItems, type Items } from './items.ts';
+import { pagesOf } from './list.ts';
+import { createModelClasses, type ModelClass, type ModelClasses } from './model-class.ts';
+import { fieldOf, type Property } from './properties.ts';
+import { openRowSource, type RowSource } from './rows.ts';
+
+export type Model = AsyncDisposable & {
+  readonly classes: ModelClasses;
+  readonly source: RowSource;
+  readonly items: Items;
+  readonly files: Files;
+  readonly maxFileBytes: number;
+  /** For the resource that defines classes. */
+  readonly ofClasses: ClassesParts;
+  stamp(): string;
+};
+
+export type ModelParts = {
+  readonly store: Store;
+  readonly secrets: SecretBox;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  readonly maxFileBytes: number;
+  domains(): LoadedDomains;
+  stamp(after?: string): string;
+};
+
+const SWEEP_MS = 60_000;
+const SWEEP_ROWS = 500;
+const PAGE_ROWS = 1000;
+
+export const openModel = (parts: ModelParts): Model => {
+  const { store, secrets, log, stamp } = parts;
+  const classes = createModelClasses();
+  const source = openRowSource({ store, secrets, log });
+  const files = openFiles(join(parts.dataDir, 'files'));
+  const sweeping = new AbortController();
+  const sweeper = keepSweeping(parts, classes, source, files, sweeping.signal);
+  return {
+    classes,
+    source,
+    files,
+    maxFileBytes: parts.maxFileBytes,
+    items: createItems({ source, secrets, stamp }),
+    stamp: () => stamp(),
+    ofClasses: createClassesParts(parts, classes, source, files),
+    [Symbol.asyncDispose]: async () => {
+      sweeping.abort();
+      await sweeper;
+      await source[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const createClassesParts = (
+  { store, log }: ModelParts,
+  classes: ModelClasses,
+  source: RowSource,
+  files: Files,
+): ClassesParts => {
+  const rowsOf = (domain: Domain, entity: Entity) => source.open(domain, classes.of(domain, entity));
+  return {
+    countRows: async (domain, entity) => (await rowsOf(domain, entity)).count([]),
+    countMisfits: async (domain, entity, changed) => {
+      let misfits = 0;
+      for await (const page of pagesOf(await rowsOf(domain, entity), [])) {
+        misfits += page.filter(({ data }) => changed.some((property) => !fits(property, data[property.name]))).length;
+      }
+      return misfits;
+    },
+    dropRows: async (domain, entity) => {
+      const rows = await rowsOf(domain, entity);
+      for (
+        let page = await rows.query({ limit: PAGE_ROWS });
+        page.length > 0;
+        page = await rows.query({ limit: PAGE_ROWS })
+      ) {
+        await rows.drop(page.map(({ id }) => id));
+      }
+      await files.remove({ domain: domain.name, classId: String(entity.id) });
+    },
+    checkStorage: (domain, instance) => source.check(domain, instance),
+    prepareIndexes: (kind, paths) => {
+      for (const path of paths) {
+        store
+          .ensureIndex(kind, path)
+          .catch((error: unknown) => log.warn({ kind, path, err: error }, 'no index was made'));
+      }
+    },
+  };
+};
+
+const fits = (property: Property, value: unknown): boolean => {
+  if (value === undefined || value === null) return true;
+  try {
+    fieldOf(property).check(value, property.name);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const keepSweeping = async (
+  parts: ModelParts,
+  classes: ModelClasses,
+  source: RowSource,
+  files: Files,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      await parts.clock.delay(SWEEP_MS, signal);
+      const domains = parts.domains();
+      for (const name of domains.names()) {
+        const domain = domains.loaded(name);
+        if (domain) await sweepDomain(domain, classes, source, files, parts.stamp());
+      }
+    } catch (thrown) {
+      if (!signal.aborted) parts.log.warn({ err: thrown }, 'expired items were not swept');
+    }
+  }
+};
+
+/** Removes what expired, a page a class; the next sweep takes the rest. */
+const sweepDomain = async (
+  domain: Domain,
+  classes: ModelClasses,
+  source: RowSource,
+  files: Files,
+  now: string,
+): Promise<void> => {
+  for (const entity of domain.all('class')) {
+    const model = classes.of(domain, entity);
+    if (!doesExpire(model)) continue;
+    const rows = await source.open(domain, model);
+    const page = await rows.query({ where: [{ path: EXPIRES_AT, op: '<=', value: now }], limit: SWEEP_ROWS });
+    const over = page.filter(({ data }) => String(data[EXPIRES_AT]) <= now);
+    if (over.length === 0) continue;
+    await rows.drop(over.map(({ id }) => id));
+    await removeFiles(
+      files,
+      domain,
+      model,
+      over.map(({ id }) => id),
+    );
+  }
+};
+
+/** Files of items that are gone. */
+export const removeFiles = async (
+  files: Files,
+  domain: Domain,
+  model: ModelClass,
+  ids: readonly string[],
+): Promise<void> => {
+  if (!model.properties.some(({ data_type }) => data_type === 'attachment')) return;
+  for (const id of ids) await files.remove({ domain: domain.name, classId: model.id, id });
+};
