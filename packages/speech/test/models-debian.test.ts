@@ -95,9 +95,11 @@ describe('a Debian package', () => {
     assert.ok(manifest.library_paths.some((path) => path.endsWith('/blas')));
     for (const path of Object.values(manifest.files)) await stat(join(dir, path));
 
-    const sample = await fetchSample(join(dataDir, 'samples'), { dataDir, log, signal });
-    const again = await fetchSample(join(dataDir, 'samples'), { dataDir, log, signal });
-    assert.deepEqual(again, sample);
+    // Two at once take turns with our apt folder.
+    const places = ['samples', 'samples-too'].map((name) => join(dataDir, name));
+    const [sample] = await Promise.all(places.map((place) => fetchSample(place, { dataDir, log, signal })));
+    assert.ok(sample);
+    assert.deepEqual(await fetchSample(places[0] ?? '', { dataDir, log, signal }), sample);
     const wav = await readFile(sample.path);
     assert.equal(wav.toString('latin1', 0, 4), 'RIFF');
 

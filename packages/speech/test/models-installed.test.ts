@@ -244,6 +244,9 @@ describe('model records', () => {
     assert.equal(choices.serving('a'), '1');
     assert.equal((await models.reload('a', undefined, signal)).revision, '2');
     await assert.rejects(models.reload('a', '3', signal), { code: 'model_not_found' });
+    const both = [models.reload('a', '1', signal), models.reload('a', '1', signal)];
+    await assert.rejects(Promise.all(both), { code: 'model_busy' });
+    await Promise.allSettled(both);
     await pool[Symbol.asyncDispose]();
   });
 

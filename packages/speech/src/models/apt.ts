@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { Log } from '@parley/kit/log.ts';
 import { pickSources, publicSources, readDistribution, type SourceFiles, type SystemSource } from './apt-sources.ts';
 import { DownloadFault } from './fault.ts';
+import { waitForLock } from './lock.ts';
 
 /** Where the system keeps what apt goes by; another only in tests. */
 export type AptSystem = { readonly etcApt: string; readonly osRelease: string; readonly dpkgStatus: string };
@@ -26,7 +27,8 @@ export type AptOptions = {
   readonly system?: AptSystem;
 };
 
-export type Apt = {
+/** Holds our apt folder until disposed: two fetches at once, also of two processes, take turns. */
+export type Apt = AsyncDisposable & {
   /** Version apt would take, and the one installed; undefined for none. */
   policy(packages: readonly string[]): Promise<ReadonlyMap<string, { candidate?: string; installed?: string }>>;
   /** These packages and what they depend on, without what the system has installed. */
@@ -168,7 +170,12 @@ const parseInstalled = (status: string): Set<string> =>
       .flatMap((stanza) => /^Package: (\S+)$/m.exec(stanza)?.[1] ?? []),
   );
 
-const createApt = (dir: string, config: string, system: AptSystem, tool: Tool): Apt => ({
+const createApt = (
+  dir: string,
+  config: string,
+  system: AptSystem,
+  tool: Tool,
+): Omit<Apt, typeof Symbol.asyncDispose> => ({
   policy: async (packages) =>
     parsePolicy(await tool('apt-cache', ['-c', config, 'policy', ...packages], LOCAL_TIMEOUT_MS)),
   missing: async (packages) => {
@@ -202,31 +209,44 @@ const createApt = (dir: string, config: string, system: AptSystem, tool: Tool): 
   },
 });
 
-/**
- * Reads the archive's lists into our folder until one of `wanted` can be had. Throws DownloadFault: unsupported_system
- * (no apt, another distribution), unreachable (no archive answers), not_found (none has any of `wanted`).
- */
-export const openApt = async (wanted: readonly string[], options: AptOptions): Promise<Apt> => {
-  const system = options.system ?? APT_SYSTEM;
-  const tool = createTool(options.signal);
-  const tries = await sourcesToTry(system, tool);
-  const config = await prepare(options.dir, system);
-  const apt = createApt(options.dir, config, system, tool);
+/** The lists of the first sources that have one of `wanted`. */
+const update = async (wanted: readonly string[], tries: readonly SourceFiles[], tool: Tool, options: AptOptions) => {
+  const { dir, signal, log, system = APT_SYSTEM } = options;
+  const config = await prepare(dir, system);
+  const apt = createApt(dir, config, system, tool);
   let fault: unknown = new DownloadFault('unsupported_system', 'No package archive is known for this system.');
   for (const files of tries) {
-    await writeSources(options.dir, files);
+    await writeSources(dir, files);
     // One list that fails does not spoil the others: what counts is whether the package is there afterwards.
     const failed = await tool('apt-get', ['-c', config, '-q', 'update'], UPDATE_TIMEOUT_MS).then(
       () => undefined,
       (error: unknown) => error,
     );
-    options.signal.throwIfAborted();
+    signal.throwIfAborted();
     const known = await apt.policy(wanted);
     if ([...known.values()].some(({ candidate }) => candidate !== undefined)) return apt;
     fault = failed ?? new DownloadFault('not_found', `The package archive has no ${wanted.join(' or ')}.`);
-    options.log.warn({ problem: (fault as Error).message }, 'package archive');
+    log.warn({ problem: (fault as Error).message }, 'package archive');
   }
   throw fault;
+};
+
+/**
+ * Reads the archive's lists into our folder until one of `wanted` can be had. Throws DownloadFault: unsupported_system
+ * (no apt, another distribution), unreachable (no archive answers), not_found (none has any of `wanted`).
+ */
+export const openApt = async (wanted: readonly string[], options: AptOptions): Promise<Apt> => {
+  const tool = createTool(options.signal);
+  const tries = await sourcesToTry(options.system ?? APT_SYSTEM, tool);
+  await mkdir(options.dir, { recursive: true });
+  const lock = await waitForLock(join(options.dir, 'lock'), options.signal);
+  try {
+    const apt = await update(wanted, tries, tool, options);
+    return { ...apt, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() };
+  } catch (error) {
+    await lock[Symbol.asyncDispose]();
+    throw error;
+  }
 };
 
 /** Whether a file or folder is there. */

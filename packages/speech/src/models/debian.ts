@@ -111,7 +111,7 @@ export const buildDebianModel = async (dir: string, options: DebianOptions): Pro
   const system = options.system ?? { ...APT_SYSTEM, modelDir: SYSTEM_MODEL_DIR };
   const ready = options.system ? undefined : await fromSystem(dir, system.modelDir);
   if (ready) return ready;
-  const apt = await openApt([MODEL_PACKAGE], { ...options, system, dir: aptDirOf(options.dataDir) });
+  await using apt = await openApt([MODEL_PACKAGE], { ...options, system, dir: aptDirOf(options.dataDir) });
   const libraries = await libraryPackages(apt);
   const packages = [MODEL_PACKAGE, ...libraries];
   const version = (await apt.policy([MODEL_PACKAGE])).get(MODEL_PACKAGE)?.candidate ?? 'debian';

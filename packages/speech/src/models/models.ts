@@ -28,7 +28,8 @@ export type ManagedModels = Models & {
   record(id: string, revision?: string): Promise<ModelInfo>;
   /**
    * Puts a revision (default: the newest installed) in service without dropping a request, and remembers it. Problems:
-   * model_not_found; model_unavailable when it cannot be loaded: the old one goes on serving.
+   * model_not_found; model_busy while it is being reloaded; model_unavailable when it cannot be loaded: the old one
+   * goes on serving.
    */
   reload(id: string, revision: string | undefined, signal: AbortSignal): Promise<ModelInfo>;
 };
@@ -137,6 +138,7 @@ const reload = async (
 
 export const createModels = (options: ModelsOptions): ManagedModels => {
   const { installed, pool } = options;
+  const reloading = new Set<string>();
   return {
     list: async () => {
       await Promise.all([installed.refresh(), pool.measure()]);
@@ -155,6 +157,14 @@ export const createModels = (options: ModelsOptions): ManagedModels => {
       await installed.refresh();
       return recordOf(findServing(id, revision, options), options);
     },
-    reload: (id, revision, signal) => reload(id, revision, signal, options),
+    reload: async (id, revision, signal) => {
+      if (reloading.has(id)) throw problem('model_busy', `Model ${id} is being reloaded already.`);
+      reloading.add(id);
+      try {
+        return await reload(id, revision, signal, options);
+      } finally {
+        reloading.delete(id);
+      }
+    },
   };
 };

@@ -43,7 +43,7 @@ export const fetchSample = async (dir: string, options: DebianOptions): Promise<
   await mkdir(dir, { recursive: true });
   const unpacked = join(dir, '.sample-packages');
   try {
-    const apt = await openApt([PACKAGE], { ...options, dir: aptDirOf(options.dataDir) });
+    await using apt = await openApt([PACKAGE], { ...options, dir: aptDirOf(options.dataDir) });
     await apt.unpack([PACKAGE], unpacked);
     const folder = join(unpacked, FOLDER);
     const reference = readReference(await readFile(join(folder, 'transcription'), 'utf8').catch(() => ''), CLIP);
