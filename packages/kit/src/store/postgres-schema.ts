@@ -40,6 +40,8 @@ const STEP_1 = `
     queue text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, priority bigint NOT NULL,
     share text COLLATE "C" NOT NULL, ready_at bigint NOT NULL, owner text, until_at bigint NOT NULL DEFAULT 0,
     attempt integer NOT NULL DEFAULT 0, UNIQUE (domain, queue, id));
+  CREATE INDEX work_by_share ON parley.work (domain, queue, share, priority DESC, no);
+  CREATE INDEX work_leased ON parley.work (domain, queue) WHERE owner IS NOT NULL;
   CREATE TABLE parley.batches (
     id uuid PRIMARY KEY, outcomes jsonb, written_at timestamptz NOT NULL DEFAULT now());
   CREATE INDEX batches_by_time ON parley.batches (written_at);

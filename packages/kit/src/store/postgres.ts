@@ -8,6 +8,7 @@ import { createBatcher } from './batcher.ts';
 import { type Bell, createBell, FEED_PAGE_ENTRIES, type FeedPage, watchFeed } from './feed.ts';
 import { historySql, toHistoryEntry } from './history-sql.ts';
 import { checkText, isStorable, type Op, toKeyValue, toOps } from './ops.ts';
+import { CLAIM } from './postgres-claim.ts';
 import { type CommitOutcome, type CommitRequest, createBatchWriter } from './postgres-commit.ts';
 import {
   asStoreError,
@@ -50,27 +51,6 @@ const FEED = `
   SELECT d.feed_gone, f.seq, f.kind, f.id, f.op FROM parley.domains d LEFT JOIN LATERAL (
     SELECT seq, kind, id, op FROM parley.feed WHERE domain = $1 AND seq > $2 ORDER BY seq LIMIT ${FEED_PAGE_ENTRIES}
   ) f ON true WHERE d.domain = $1 ORDER BY f.seq`;
-
-/**
- * `rank` as in sqlite-claim.ts. Items that another claim holds at this moment are passed over; the conditions stand
- * twice, because an item that was claimed since the statement began is looked at again, and only by the outer ones.
- */
-const CLAIM = `
-  WITH running AS (
-    SELECT share, count(*) AS n FROM parley.work
-    WHERE domain = $1 AND queue = $2 AND until_at > $3 GROUP BY share),
-  ranked AS (
-    SELECT no, coalesce(n, 0) + row_number() OVER (PARTITION BY share ORDER BY priority DESC, no) AS rank
-    FROM parley.work LEFT JOIN running USING (share)
-    WHERE domain = $1 AND queue = $2 AND until_at <= $3 AND ready_at <= $3),
-  picked AS (
-    SELECT w.no, w.priority, r.rank FROM parley.work w JOIN ranked r ON r.no = w.no
-    WHERE w.until_at <= $3 AND w.ready_at <= $3
-    ORDER BY w.priority DESC, r.rank, w.no LIMIT $4 FOR UPDATE OF w SKIP LOCKED),
-  leased AS (
-    UPDATE parley.work w SET owner = $5, until_at = $6, attempt = w.attempt + 1
-    FROM picked p WHERE w.no = p.no RETURNING w.no, w.id, w.attempt, p.priority, p.rank)
-  SELECT id, attempt FROM leased ORDER BY priority DESC, rank, no`;
 
 const createBinder = (): { values: unknown[]; bind: Bind } => {
   const values: unknown[] = [];
@@ -227,6 +207,7 @@ export const openPostgres = async (options: PostgresOptions, log: Log): Promise<
       await prepareDatabase(url, times, async (client) => {
         await client.query('SELECT pg_advisory_lock($1)', [SCHEMA_LOCK]);
         for (const statement of statements) await client.query(statement);
+        await client.query('ANALYZE parley.rows');
       });
       indexedKinds.add(kind);
     },

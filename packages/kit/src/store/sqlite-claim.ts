@@ -3,17 +3,25 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Claim, ClaimRequest } from './store.ts';
 
 /**
- * `rank` is the number of leases an item's share would hold once all items of that share before it were taken too, so
- * that ordering by it goes round the shares.
+ * Reads only the first items of each share, however long the queue is. `rank` is the number of leases an item's share
+ * would hold once all items of that share before it were taken too, so that ordering by it goes round the shares.
  */
 const PICK = `
-  WITH running AS (
-    SELECT share, count(*) AS n FROM work WHERE domain = :domain AND queue = :queue AND until_at > :now GROUP BY share)
-  SELECT no, id, attempt, priority,
-    coalesce(n, 0) + row_number() OVER (PARTITION BY work.share ORDER BY priority DESC, no) AS rank
-  FROM work LEFT JOIN running ON running.share = work.share
-  WHERE domain = :domain AND queue = :queue AND until_at <= :now AND ready_at <= :now
-  ORDER BY priority DESC, rank, no LIMIT :limit`;
+  WITH RECURSIVE shares (share) AS (
+    SELECT min(share) FROM work WHERE domain = :domain AND queue = :queue
+    UNION ALL
+    SELECT (SELECT min(share) FROM work WHERE domain = :domain AND queue = :queue AND share > shares.share)
+    FROM shares WHERE share IS NOT NULL),
+  running AS (
+    SELECT share, count(*) AS n FROM work
+    WHERE domain = :domain AND queue = :queue AND owner IS NOT NULL AND until_at > :now GROUP BY share)
+  SELECT w.no, w.id, w.attempt,
+    coalesce(n, 0) + row_number() OVER (PARTITION BY w.share ORDER BY w.priority DESC, w.no) AS rank
+  FROM shares JOIN work w ON w.no IN (
+    SELECT no FROM work WHERE domain = :domain AND queue = :queue AND share = shares.share
+      AND until_at <= :now AND ready_at <= :now ORDER BY priority DESC, no LIMIT :limit)
+  LEFT JOIN running ON running.share = w.share
+  ORDER BY w.priority DESC, rank, w.no LIMIT :limit`;
 
 export const createClaims = (db: DatabaseSync) => {
   const pick = db.prepare(PICK);

@@ -33,6 +33,8 @@ const STEP_1 = `
     priority INTEGER NOT NULL, share TEXT NOT NULL, ready_at INTEGER NOT NULL,
     owner TEXT, until_at INTEGER NOT NULL DEFAULT 0, attempt INTEGER NOT NULL DEFAULT 0,
     UNIQUE (domain, queue, id));
+  CREATE INDEX work_by_share ON work (domain, queue, share, priority DESC, no);
+  CREATE INDEX work_leased ON work (domain, queue) WHERE owner IS NOT NULL;
 `;
 
 const STEPS: readonly string[] = [STEP_1];

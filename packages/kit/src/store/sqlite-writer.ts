@@ -44,6 +44,8 @@ const openFile = (file: string): DatabaseSync => {
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     db.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`);
     applySchema(db);
+    // Without statistics SQLite prefers the primary key to a better index; this reads a few hundred rows at most.
+    db.exec('PRAGMA analysis_limit = 400; PRAGMA optimize = 0x10002');
     return db;
   } catch (error) {
     db.close();

@@ -164,7 +164,7 @@ export const openSqlite = async (options: SqliteOptions): Promise<Store> => {
       return unwrap(await submit(request), 'done').count;
     },
     ensureIndex: async (kind, path) => {
-      const sql = createIndexSql(checkText(kind, 'kind'), toPathParts(path));
+      const sql = `${createIndexSql(checkText(kind, 'kind'), toPathParts(path))}; ANALYZE rows`;
       unwrap(await submit({ do: 'exec', sql }), 'done');
       indexedKinds.add(kind);
     },
