@@ -321,12 +321,14 @@ describe('the pool', () => {
 const FIXTURE = fileURLToPath(new URL('../../../testdata/models/offline-transducer', import.meta.url));
 
 describe('the pool with the real recognizer', () => {
-  it('lends the demonstration model, swaps it under work, and leaves no process behind', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'parley-pool-'));
+  const open = async (dataDir: string) => {
     const log = createSilentLog();
     const installed = await openInstalled({ modelsDir: join(dataDir, 'models'), dataDir, log });
     const manifest = await readManifest(FIXTURE);
-    const model = await installFolder(FIXTURE, manifest, installed);
+    const models = [
+      await installFolder(FIXTURE, manifest, installed),
+      await installFolder(FIXTURE, { ...manifest, revision: 'next' }, installed),
+    ] as const;
     const pool = createPool({
       start: (engineModel) => startRecognizer(engineModel, { log, startTimeoutMs: 60_000 }),
       find: ({ id, revision }) => [installed.find(id, revision)].find(isUsable),
@@ -337,21 +339,43 @@ describe('the pool with the real recognizer', () => {
       numThreads: 1,
       log,
     });
-    const pids: (number | undefined)[] = [];
-    {
-      await using lease = await pool.acquire(model, never);
-      pids.push(lease.recognizer.pid);
-      const utterance = { samples: new Int16Array(16_000), sampleRate: 16_000, bandHz: 8000 };
-      const [heard] = await Promise.all([
-        lease.recognizer.recognize(utterance, {}, never),
-        pool.swap(model, model, never),
-      ]);
-      assert.equal(typeof heard.text, 'string');
-      await using next = await pool.acquire(model, never);
-      pids.push(next.recognizer.pid);
-      assert.notEqual(pids[0], pids[1]);
-      assert.ok(pool.residence(model).rssBytes > 10 * MIB);
+    return { pool, models };
+  };
+  const silence = { samples: new Int16Array(8000), sampleRate: 16_000, bandHz: 8000 };
+
+  it('lends the demonstration model, drops nobody over four swaps, and leaves no process behind', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'parley-pool-'));
+    const {
+      pool,
+      models: [first, second],
+    } = await open(dataDir);
+    const pids = new Set<number | undefined>();
+    let served = 0;
+    let over = false;
+    const serving = { ref: first };
+    const work = async (): Promise<void> => {
+      while (!over) {
+        await using lease = await pool.acquire(serving.ref, never);
+        pids.add(lease.recognizer.pid);
+        assert.equal(typeof (await lease.recognizer.recognize(silence, {}, never)).text, 'string');
+        served += 1;
+      }
+    };
+    const workers = Promise.all([work(), work(), work()]);
+    workers.catch(() => {
+      over = true;
+    });
+    for (const next of [second, first, first, second]) {
+      await pool.swap(serving.ref, next, never);
+      serving.ref = next;
+      const before = served;
+      while (!over && served < before + 5) await new Promise(setImmediate);
     }
+    over = true;
+    await workers;
+    assert.ok(pool.residence(second).rssBytes > 10 * MIB);
+    assert.equal(pool.residentRevision(first.id), 'next');
+    assert.ok(pids.size >= 4);
     await pool[Symbol.asyncDispose]();
     for (const pid of pids) assert.throws(() => process.kill(pid ?? 0, 0), { code: 'ESRCH' });
     await rm(dataDir, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { writeJsonFile } from './installed.ts';
 
 /** Which step of the first-start rule gave the model. */
 export type ChoiceOrigin = 'installed' | 'catalog' | 'debian' | 'demonstration';
-export type FirstChoice = {
+type FirstChoice = {
   readonly id: string;
   readonly revision: string;
   readonly origin: ChoiceOrigin;

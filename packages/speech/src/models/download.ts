@@ -67,7 +67,7 @@ export type DownloadOptions = {
 };
 
 /** What a builder of a model folder is given: an empty folder, a signal, a way to tell how far it is. */
-export type Work = {
+type Work = {
   readonly dir: string;
   readonly signal: AbortSignal;
   readonly report: (state: DownloadState, downloaded?: number, total?: number) => void;

@@ -12,7 +12,7 @@ import { DownloadFault } from './fault.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
 import { readManifest } from './manifest.ts';
 import { installFolder } from './place.ts';
-import { isTranscriber } from './resolve.ts';
+import { isTranscriber, mostCapable } from './resolve.ts';
 import { until } from './until.ts';
 
 export type FirstStartOptions = {
@@ -127,8 +127,8 @@ const WORDS: Readonly<Record<ChoiceOrigin, (model: UsableModel) => string>> = {
 const choose = async (options: FirstStartOptions): Promise<FirstStart> => {
   const { installed, mode } = options;
   const there = usableTranscribers(installed);
-  const real = there.find((model) => !model.manifest.demonstration);
-  if (real) return { model: real, origin: 'installed' };
+  const real = mostCapable(there);
+  if (real && !real.manifest.demonstration) return { model: real, origin: 'installed' };
   // Tried before with this outcome: asking a silent network again would delay every start.
   const kept = options.choices.first()?.origin === 'demonstration' ? there[0] : undefined;
   if (kept) return { model: kept, origin: 'demonstration' };

@@ -59,7 +59,7 @@ const named = (models: readonly InstalledModel[], name: string, rules: ResolveRu
 };
 
 /** Real models before the demonstration one, the larger first. */
-const mostCapable = (models: readonly UsableModel[]): UsableModel | undefined =>
+export const mostCapable = (models: readonly UsableModel[]): UsableModel | undefined =>
   models.toSorted(
     (a, b) => Number(a.manifest.demonstration) - Number(b.manifest.demonstration) || b.sizeBytes - a.sizeBytes,
   )[0];
