@@ -11,7 +11,7 @@ export type OfflineConfig = {
   readonly maxActivePaths: number;
 };
 
-export type OfflineStream = {
+type OfflineStream = {
   acceptWaveform(wave: { readonly samples: Float32Array; readonly sampleRate: number }): void;
 };
 

@@ -5,7 +5,7 @@
 import type { FamilyConfig } from './sherpa-addon.ts';
 
 /** What a request says that some families take when they are loaded. */
-export type FamilyChoice = { readonly language: string | undefined };
+type FamilyChoice = { readonly language: string | undefined };
 type Files = Readonly<Record<string, string>>;
 
 export type SherpaFamily = {
