@@ -1,6 +1,6 @@
 /** The composition of the speech service: every part is made here, in order, and disposed in reverse. */
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
@@ -50,17 +50,14 @@ export const startSpeech = async (
   options: StartOptions = {},
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
-  const dataDir = dataDirOf(settings);
-  const spoolDir = join(dataDir, 'spool', 'uploads');
-  await mkdir(spoolDir, { recursive: true, mode: PRIVATE_FOLDER });
-  await chmod(join(dataDir, 'spool'), PRIVATE_FOLDER);
-
   const guardParts = await openGuards(settings, log, options);
   const modelParts = await openModels(settings, log, stack);
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const line = openLine(settings, modelParts, media, log);
   const jobs = await openJobs(settings, log, stack);
+  // Only now is it certain that no other process uses this data folder.
+  const spoolDir = await openUploads(dataDirOf(settings));
   const models = onceChosen(modelParts.models, state);
   const speech = createSpeech({
     line,
@@ -98,6 +95,15 @@ export const startSpeech = async (
   log.info({ url: listening.url }, 'speech serves');
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+};
+
+/** The folder uploads arrive in, empty: what an earlier process was receiving when it died has no owner any more. */
+const openUploads = async (dataDir: string): Promise<string> => {
+  const dir = join(dataDir, 'spool', 'uploads');
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true, mode: PRIVATE_FOLDER });
+  await chmod(join(dataDir, 'spool'), PRIVATE_FOLDER);
+  return dir;
 };
 
 /** What is only known some time after the service listens. */

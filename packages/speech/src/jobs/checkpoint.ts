@@ -1,13 +1,14 @@
 /**
- * What a running job has so far, kept as it goes: finished utterances, segments told of, progress. Commits are spaced
- * so that a fast engine does not drown the disk; after a kill at most what came since the last one is done again.
+ * What a running job has so far, kept as it goes. Finished utterances are written at once (those that come while a
+ * write runs share the next), so that after a kill only what was in flight is done again; events about progress and
+ * segments are spaced, so that a fast engine does not drown its followers.
  */
 import type { Change, Store } from '@parley/kit/store/store.ts';
 import type { Segment } from '../core/types.ts';
 import type { JobRow } from './job.ts';
-import { type EventRow, KIND, memberId, membersOf, moveJob } from './records.ts';
+import { DOMAIN, type EventRow, KIND, memberId, membersOf, moveJob } from './records.ts';
 
-/** Shortest time between two commits of one job. */
+/** Shortest time between two events of one job's progress. */
 const SPACING_MS = 500;
 const PAGE = 500;
 
@@ -45,69 +46,83 @@ export const createCheckpoint = (
   onFault: (thrown: unknown) => void,
 ): Checkpoint => {
   let utterances: UtteranceRow[] = [];
-  let segments: { segment: Segment; index: number }[] = [];
-  let latest: Progress | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  let news: News = { segments: [], progress: undefined };
   let timer: NodeJS.Timeout | undefined;
 
-  const write = async (): Promise<void> => {
-    if (utterances.length === 0 && segments.length === 0 && latest === undefined) return;
-    const kept = { utterances, segments, progress: latest ?? { doneSec: 0, percent: 0 } };
+  const keepUtterances = createWriter(async () => {
+    const rows = utterances;
     utterances = [];
-    segments = [];
-    latest = undefined;
-    const event = {
-      type: 'progress',
-      stage: 'asr',
-      percent: kept.progress.percent,
-      doneSec: kept.progress.doneSec,
-      segments: kept.segments.length,
-    } as const;
-    await moveJob(store, job.id, event, new Date(now()).toISOString(), (after) => [
-      ...kept.utterances.map(
-        (row): Change => ({
-          op: 'put',
-          kind: KIND.utterance,
-          id: memberId(job.id, row.index + 1),
-          data: row,
-          quiet: true,
-        }),
-      ),
-      ...kept.segments.map(({ segment, index }, place) =>
-        segmentEvent(after, segment, index, kept.segments.length - place),
-      ),
-    ]);
-  };
-
-  const schedule = (): void => {
+    if (rows.length > 0)
+      await store.commit(
+        DOMAIN,
+        rows.map((row) => toUtteranceChange(job.id, row)),
+      );
+  }, onFault);
+  const tellNews = createWriter(async () => {
+    const told = news;
+    news = { segments: [], progress: undefined };
+    if (told.segments.length > 0 || told.progress !== undefined) await tell(store, job.id, told, now());
+  }, onFault);
+  const tellSoon = (): void => {
     timer ??= setTimeout(() => {
       timer = undefined;
-      writing = writing.then(write).catch(onFault);
+      void tellNews();
     }, SPACING_MS);
   };
 
   return {
     utterance: (index, drafts) => {
       utterances.push({ index, drafts });
-      schedule();
+      void keepUtterances();
     },
     segment: (segment, index) => {
       // Earlier attempts told of these already.
       if (index < job.segments_told) return;
-      segments.push({ segment, index });
-      schedule();
+      news.segments.push({ segment, index });
+      tellSoon();
     },
     progress: (progress) => {
-      latest = progress;
-      schedule();
+      news = { ...news, progress };
+      tellSoon();
     },
     flush: async () => {
       clearTimeout(timer);
       timer = undefined;
-      writing = writing.then(write).catch(onFault);
-      await writing;
+      await Promise.all([keepUtterances(), tellNews()]);
     },
   };
+};
+
+type News = { readonly segments: { segment: Segment; index: number }[]; readonly progress: Progress | undefined };
+
+/** One write at a time; what comes meanwhile goes into the next. Resolves when what was there at the call is written. */
+const createWriter = (write: () => Promise<void>, onFault: (thrown: unknown) => void) => {
+  let writing: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return (): Promise<void> => {
+    next ??= writing.then(() => {
+      writing = next!;
+      next = undefined;
+      return write().catch(onFault);
+    });
+    return next;
+  };
+};
+
+const toUtteranceChange = (jobId: string, row: UtteranceRow): Change => ({
+  op: 'put',
+  kind: KIND.utterance,
+  id: memberId(jobId, row.index + 1),
+  data: row,
+  quiet: true,
+});
+
+const tell = async (store: Store, jobId: string, { segments, progress }: News, nowMs: number): Promise<void> => {
+  const { percent, doneSec } = progress ?? { percent: 0, doneSec: 0 };
+  const event = { type: 'progress', stage: 'asr', percent, doneSec, segments: segments.length } as const;
+  await moveJob(store, jobId, event, new Date(nowMs).toISOString(), (after) =>
+    segments.map(({ segment, index }, place) => segmentEvent(after, segment, index, segments.length - place)),
+  );
 };
 
 /** Segment events take the numbers just below the job's own. */

@@ -6,7 +6,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { Change, Store } from '@parley/kit/store/store.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
-import { DOMAIN, dropMembers, JOBS_QUEUE, jobIdOf, KIND, memberId } from './records.ts';
+import { CALLBACK_QUEUE, DOMAIN, dropMembers, JOBS_QUEUE, jobIdOf, KIND, memberId } from './records.ts';
 import type { Spool } from './spool.ts';
 
 export type RecoverParts = {
@@ -29,8 +29,9 @@ const LAST_NUMBER = 9_999_999_999;
 export const recover = async (parts: RecoverParts): Promise<void> => {
   const { store, spool, live, log, owner } = parts;
   const interrupted = [...live.all()].filter((job) => job.status === 'running');
-  if (owner !== undefined && interrupted.length > 0) {
-    await Promise.all(interrupted.map((job) => freeLease(store, job, owner)));
+  if (owner !== undefined) {
+    await Promise.all(interrupted.map((job) => freeLease(store, JOBS_QUEUE, job.id, owner)));
+    await freeDeliveries(store, owner);
   }
   const orphans = await spool.sweep(new Set([...live.all()].map((job) => job.spool)));
   if (interrupted.length > 0 || orphans > 0) {
@@ -39,11 +40,24 @@ export const recover = async (parts: RecoverParts): Promise<void> => {
 };
 
 /** A lease that ran out by itself meanwhile, or was never taken, is as good as freed. */
-const freeLease = async (store: Store, job: JobRow, owner: string): Promise<void> => {
-  const change: Change = { op: 'renew', queue: JOBS_QUEUE, id: job.id, owner, untilMs: 0 };
+const freeLease = async (store: Store, queue: string, id: string, owner: string): Promise<void> => {
+  const change: Change = { op: 'renew', queue, id, owner, untilMs: 0 };
   await store.commit(DOMAIN, [change]).catch((thrown: unknown) => {
     if (!(thrown instanceof Error && thrown.name === 'Conflict')) throw thrown;
   });
+};
+
+const freeDeliveries = async (store: Store, owner: string): Promise<void> => {
+  let afterId: string | undefined;
+  for (;;) {
+    const rows = await store.query(DOMAIN, KIND.delivery, {
+      limit: PAGE,
+      ...(afterId === undefined ? {} : { afterId }),
+    });
+    await Promise.all(rows.map(({ id }) => freeLease(store, CALLBACK_QUEUE, id, owner)));
+    if (rows.length < PAGE) return;
+    afterId = rows.at(-1)!.id;
+  }
 };
 
 /** Removes what a finished job no longer needs. May be called more than once. */

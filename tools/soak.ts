@@ -1,0 +1,16 @@
+/** `npm run soak -- NAME [options]`: the long form of what `npm test` proves shortly. Each prints what it saw. */
+import { runJobsKill } from './soak/jobs-kill.ts';
+import { runMemory } from './soak/memory.ts';
+
+const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  memory: runMemory,
+  'jobs-kill': runJobsKill,
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const soak = SOAKS[name];
+if (soak) await soak(args);
+else {
+  process.stderr.write(`npm run soak -- NAME, one of: ${Object.keys(SOAKS).join(', ')}\n`);
+  process.exitCode = 64;
+}

@@ -1,0 +1,249 @@
+/**
+ * Kill -9 of the speech service at random moments while jobs are submitted, run, cancelled and delivered. At the end
+ * every job that was accepted must be over, no result committed twice, no upload left, every delivery received with a
+ * valid signature.
+ */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import OpenAI from 'openai';
+import { createDataDir, KEY, type SoakService, startService, testdata } from './service.ts';
+
+const SECRET = `whsec_${Buffer.from('a secret that only this run knows').toString('base64')}`;
+const CLIENTS = 3;
+const CANCEL_SHARE = 0.2;
+const REFUSED_SHARE = 0.2;
+const LONGEST_UP_MS = 1500;
+const SETTLE_MS = 120_000;
+const TERMINAL = ['succeeded', 'failed', 'canceled', 'expired'];
+
+export type KillReport = {
+  readonly kills: number;
+  readonly accepted: number;
+  readonly succeeded: number;
+  readonly canceled: number;
+  readonly deliveries: number;
+  readonly repeatedDeliveries: number;
+  readonly faults: readonly string[];
+};
+
+/** mulberry32: the same seed gives the same run as far as the machine allows. */
+const createRandom = (seed: number) => (): number => {
+  seed = (seed + 0x6d2b79f5) | 0;
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+};
+
+type Received = { readonly id: string; readonly job: string; readonly status: string };
+
+/** Takes deliveries, refuses now and then, checks signatures with the SDK that strangers use. */
+const startReceiver = async (random: () => number, faults: string[]) => {
+  const received: Received[] = [];
+  const client = new OpenAI({ apiKey: 'none', webhookSecret: SECRET });
+  const server: Server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', async () => {
+      const body = Buffer.concat(chunks).toString();
+      try {
+        const event = (await client.webhooks.unwrap(body, request.headers as Record<string, string>)) as unknown as {
+          id: string;
+          status: string;
+        };
+        // Only first attempts, so that nothing waits for the long pauses.
+        if (request.headers['x-service-attempt'] === '1' && random() < REFUSED_SHARE) {
+          response.writeHead(503).end();
+          return;
+        }
+        received.push({ id: String(request.headers['webhook-id']), job: event.id, status: event.status });
+        response.writeHead(204).end();
+      } catch (thrown) {
+        faults.push(`delivery refused by the SDK: ${thrown instanceof Error ? thrown.message : thrown}`);
+        response.writeHead(400).end();
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: `127.0.0.1:${port}`,
+    received,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+};
+
+/** The reference recording joined `times` times. */
+const joinWav = async (times: number): Promise<Blob> => {
+  const wav = await readFile(testdata('audio/words.wav'));
+  const at = wav.indexOf('data') + 8;
+  const body = Buffer.concat(Array.from({ length: times }, () => wav.subarray(at)));
+  const head = Buffer.from(wav.subarray(0, at));
+  head.writeUInt32LE(body.length, at - 4);
+  head.writeUInt32LE(at - 8 + body.length, 4);
+  return new Blob([head, body]);
+};
+
+type Load = { service: SoakService | undefined; stopping: boolean };
+
+const call = async (load: Load, path: string, init: RequestInit = {}): Promise<Response | undefined> => {
+  if (!load.service) return undefined;
+  try {
+    return await fetch(`${load.service.url}${path}`, { ...init, headers: { authorization: `Bearer ${KEY}` } });
+  } catch {
+    // Killed in the middle: whether it was accepted is not known, so nothing is owed.
+    return undefined;
+  }
+};
+
+const runClient = async (
+  load: Load,
+  files: readonly Blob[],
+  webhook: string,
+  random: () => number,
+  accepted: Set<string>,
+): Promise<void> => {
+  while (!load.stopping) {
+    const form = new FormData();
+    form.append('file', files[Math.floor(random() * files.length)]!, 'recording.wav');
+    form.append('webhook_url', webhook);
+    const response = await call(load, '/api/v1/jobs', { method: 'POST', body: form });
+    const job =
+      response?.status === 202
+        ? ((await response.json().catch(() => undefined)) as { id: string } | undefined)
+        : undefined;
+    if (job) accepted.add(job.id);
+    if (job && random() < CANCEL_SHARE) await call(load, `/api/v1/jobs/${job.id}`, { method: 'DELETE' });
+    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 150));
+  }
+};
+
+const waitUntilSettled = async (
+  load: Load,
+  accepted: ReadonlySet<string>,
+  received: readonly Received[],
+): Promise<Map<string, string>> => {
+  const states = new Map<string, string>();
+  const deadlineMs = Date.now() + SETTLE_MS;
+  while (Date.now() < deadlineMs) {
+    for (const id of accepted) {
+      if (TERMINAL.includes(states.get(id) ?? '')) continue;
+      const response = await call(load, `/api/v1/jobs/${id}`);
+      states.set(
+        id,
+        response?.ok ? ((await response.json()) as { status: string }).status : `HTTP ${response?.status}`,
+      );
+    }
+    const delivered = new Set(received.map(({ job }) => job));
+    if ([...accepted].every((id) => TERMINAL.includes(states.get(id) ?? '') && delivered.has(id))) return states;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  return states;
+};
+
+/** What the database and the folders say once nothing runs any more. */
+const inspect = async (dataDir: string, faults: string[]): Promise<void> => {
+  const db = new DatabaseSync(join(dataDir, 'speech.sqlite'), { readOnly: true });
+  const twice = db.prepare("SELECT id, version FROM rows WHERE kind = 'job_result' AND version > 1").all();
+  const left = db
+    .prepare("SELECT kind, count(*) AS n FROM rows WHERE kind IN ('job_delivery', 'job_utterance') GROUP BY kind")
+    .all();
+  const waiting = db.prepare('SELECT queue, id FROM work').all();
+  db.close();
+  if (twice.length > 0) faults.push(`results committed more than once: ${JSON.stringify(twice)}`);
+  if (left.length > 0) faults.push(`rows left over: ${JSON.stringify(left)}`);
+  if (waiting.length > 0) faults.push(`work left over: ${JSON.stringify(waiting)}`);
+  const files = (await readdir(join(dataDir, 'spool'), { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  if (files.length > 0) faults.push(`uploads left over: ${files.map((file) => file.name).join()}`);
+};
+
+/** Runs the whole story and resolves with what was seen; `faults` is empty when nothing was lost. */
+export const killJobs = async (kills: number, seed: number): Promise<KillReport> => {
+  const random = createRandom(seed);
+  const faults: string[] = [];
+  const receiver = await startReceiver(random, faults);
+  const data = await createDataDir();
+  const settings = {
+    'speech.jobs.webhook_allowed_hosts': receiver.host,
+    'speech.jobs.webhook_secret': SECRET,
+    'speech.jobs.max_attempts': '100',
+    'speech.log.level': 'fatal',
+  };
+  const load: Load = { service: await startService(data.path, settings), stopping: false };
+  const accepted = new Set<string>();
+  const files = await Promise.all([1, 8, 40].map(joinWav));
+  const clients = Array.from({ length: CLIENTS }, () =>
+    runClient(load, files, `http://${receiver.host}/hook`, random, accepted),
+  );
+  try {
+    for (let kill = 0; kill < kills; kill += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100 + random() * LONGEST_UP_MS));
+      const { service } = load;
+      load.service = undefined;
+      await service?.kill();
+      load.service = await startService(data.path, settings);
+    }
+    load.stopping = true;
+    await Promise.all(clients);
+    const states = await waitUntilSettled(load, accepted, receiver.received);
+    checkOutcome(accepted, states, receiver.received, faults);
+    await load.service?.stop();
+    await inspect(data.path, faults);
+    return reportOf(kills, states, receiver.received, accepted, faults);
+  } finally {
+    load.stopping = true;
+    await load.service?.kill();
+    await receiver.close();
+    await data.remove();
+  }
+};
+
+const checkOutcome = (
+  accepted: ReadonlySet<string>,
+  states: ReadonlyMap<string, string>,
+  received: readonly Received[],
+  faults: string[],
+): void => {
+  const idsByJob = Map.groupBy(received, ({ job }) => job);
+  for (const id of accepted) {
+    const state = states.get(id) ?? 'unknown';
+    if (state !== 'succeeded' && state !== 'canceled') faults.push(`${id} is ${state}`);
+    const deliveries = idsByJob.get(id) ?? [];
+    if (deliveries.length === 0) faults.push(`${id} was never told of`);
+    if (new Set(deliveries.map((one) => one.id)).size > 1) faults.push(`${id} was told of under several delivery ids`);
+  }
+};
+
+const reportOf = (
+  kills: number,
+  states: ReadonlyMap<string, string>,
+  received: readonly Received[],
+  accepted: ReadonlySet<string>,
+  faults: readonly string[],
+): KillReport => {
+  const count = (wanted: string): number => [...states.values()].filter((state) => state === wanted).length;
+  const distinct = new Set(received.map(({ id }) => id)).size;
+  return {
+    kills,
+    accepted: accepted.size,
+    succeeded: count('succeeded'),
+    canceled: count('canceled'),
+    deliveries: distinct,
+    repeatedDeliveries: received.length - distinct,
+    faults,
+  };
+};
+
+/** `npm run soak -- jobs-kill [KILLS] [SEED]` */
+export const runJobsKill = async (args: readonly string[]): Promise<void> => {
+  const kills = Number(args[0] ?? 100);
+  const seed = Number(args[1] ?? 1);
+  const report = await killJobs(kills, seed);
+  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  if (report.faults.length > 0) process.exitCode = 1;
+};
