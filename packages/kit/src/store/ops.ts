@@ -8,13 +8,13 @@ import { Problem } from '../problem.ts';
 import type { Change, JournalEntry } from './store.ts';
 
 /** PostgreSQL refuses an index row over 2,704 bytes; the parts of one key stay well below it together. */
-export const MAX_NAME_BYTES = 512;
+const MAX_NAME_BYTES = 512;
 /** Unique values longer than this are kept as their digest. */
 const MAX_PLAIN_VALUE_BYTES = 512;
 /** One document or journal object, as JSON text. */
-export const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 /** Changes of one commit. */
-export const MAX_CHANGES = 100_000;
+const MAX_CHANGES = 100_000;
 
 const DIGEST_MARK = 'sha256=';
 const ESCAPED_UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
@@ -61,7 +61,7 @@ const checkNumber = (value: number, param: string): number => {
 };
 
 /** JSON text of a document. `undefined` members vanish and numbers that JSON does not know become null, as always. */
-export const toJsonText = (data: object, param: string): string => {
+const toJsonText = (data: object, param: string): string => {
   const json = JSON.stringify(data);
   if (json === undefined || json[0] !== '{') throw unstorable(param, `${param} must be an object.`);
   if (json.includes('\\u') && ESCAPED_UNSTORABLE.test(json)) {

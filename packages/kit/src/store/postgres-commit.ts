@@ -2,8 +2,8 @@
  * Writing a batch to PostgreSQL, once. A connection lost while a batch is under way leaves its outcome unknown; it is
  * then found out (postgres-functions.ts, `batches`) instead of guessed.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createUuid } from '../ids.ts';
 import { lastWrites, type Op } from './ops.ts';
 import {
   asStoreError,
@@ -89,7 +89,7 @@ export const createBatchWriter = (connections: Connections, times: PostgresTimes
   };
 
   const write = async (text: string, docs: readonly string[], isLast: boolean): Promise<CommitOutcome[]> => {
-    const id = createUuid();
+    const id = randomUUID();
     try {
       return await run(id, text, docs);
     } catch (error) {

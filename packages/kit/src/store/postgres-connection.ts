@@ -30,7 +30,7 @@ const END_PATIENCE_MS = 1000;
 const UNAVAILABLE_STATE = /^(?:08|53|57|58|40|55P03|25006)/;
 
 /** Whether the fault lies with the connection or the server, not with what was asked. */
-export const isServerFault = (error: unknown): error is Error =>
+const isServerFault = (error: unknown): error is Error =>
   error instanceof Error && (!(error instanceof pg.DatabaseError) || UNAVAILABLE_STATE.test(error.code ?? ''));
 
 /** Whether a statement that failed so may nevertheless have been carried out. */

