@@ -7,11 +7,8 @@ import type { Gate } from './auth/caller.ts';
 import { notFound, problem } from './codes.ts';
 import { checkDomainType } from './domains/guard.ts';
 import type { Caller } from './domains/types.ts';
-import { ROUTED_LOOKUP, targetOf } from './http/method.ts';
+import { NOWHERE, ROUTED_LOOKUP, targetOf } from './http/method.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
-
-/** Where `rewriteUrl` sends addresses that cannot be used. */
-const NOWHERE = '/.bad-address';
 
 type WithCaller = FastifyRequest & { caller: Caller | undefined };
 

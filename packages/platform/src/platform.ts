@@ -8,9 +8,9 @@ import { createSystemCaller } from './auth/system-caller.ts';
 import { type LoadedDomains, openDomains } from './domains/domains.ts';
 import { openSecretBox, type SecretBox } from './domains/secrets.ts';
 import type { Domain } from './domains/types.ts';
-import type { SipAccounts } from './endpoints/own-user.ts';
+import type { SipAccount, SipAccounts } from './endpoints/own-user.ts';
 import { furnishDomain } from './first-run.ts';
-import { type Model, openModel } from './model/model.ts';
+import { clearModelRows, type Model, openModel } from './model/model.ts';
 import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
 import { activeConfiguration } from './resources/configurations.ts';
 import { type Engine, memoryOf } from './rest/engine.ts';
@@ -27,10 +27,14 @@ export type Platform = AsyncDisposable & {
   readonly secrets: SecretBox;
   readonly model: Model;
   readonly sipAccounts: SipAccounts;
+  /** Removes everything of a domain that is no more; who asks again while it runs waits for the same. */
+  clearDomain(name: string): Promise<void>;
   /** The domain that the active configuration names for a host. */
   aliasOf(host: string): string | undefined;
   saveHash(home: Domain, userId: string, hash: string): Promise<void>;
 };
+
+const MAX_SIP_ACCOUNTS = 1000;
 
 /** Loads the master domain and puts the engine together. The store stays its owner's. */
 export const openPlatform = async (values: PlatformSettings, store: Store, log: Log): Promise<Platform> => {
@@ -53,6 +57,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
       stamp,
     }),
   );
+  const clearing = createClearing(domainsOf, model);
   const resources = createResources({
     users: {
       ...passwords,
@@ -62,7 +67,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     classes: model.ofClasses,
     domains: {
       furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
-      clear: (name) => domainsOf().clear(name),
+      clear: (name) => clearing.run(name),
     },
   } satisfies ResourcesParts);
   const domains = stack.use(
@@ -91,10 +96,28 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     passwords,
     secrets,
     model,
-    sipAccounts: { of: async () => [] },
+    clearDomain: clearing.run,
+    sipAccounts: { of: (home, userId) => sipAccountsOf(engine, model, home, userId) },
     aliasOf: (host) => aliasIn(domains.master, host),
     saveHash: (home, userId, hash) => saveHash(engine, resources, home, userId, hash),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+};
+
+const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {
+  const running = new Map<string, Promise<void>>();
+  const clear = async (name: string): Promise<void> => {
+    await clearModelRows(model, await domainsOf().prepare(name));
+    await domainsOf().clear(name);
+  };
+  return {
+    run: (name: string): Promise<void> => {
+      const known = running.get(name);
+      if (known !== undefined) return known;
+      const job = clear(name).finally(() => running.delete(name));
+      running.set(name, job);
+      return job;
+    },
   };
 };
 
@@ -122,4 +145,18 @@ const saveHash = async (
     body: {},
     form: (previous) => previous && ({ ...previous, pwd: hash } as Json),
   });
+};
+
+/** Class whose rows, if it is there, are the SIP accounts of users. */
+const SIP_CLASS = ['telephony', 'SipAccounts'];
+
+const sipAccountsOf = async (engine: Engine, model: Model, home: Domain, userId: string): Promise<SipAccount[]> => {
+  const domain = memoryOf(engine, home);
+  const found = model.classes.find(domain, SIP_CLASS);
+  if (!found || found.model.mode === 'abstract' || !found.model.pushable.has('user_id')) return [];
+  const rows = await model.source.open(domain, found.model);
+  const accounts = await rows.query({ where: [{ path: 'user_id', op: '=', value: userId }], limit: MAX_SIP_ACCOUNTS });
+  return accounts
+    .filter(({ data }) => data.user_id === userId)
+    .map(({ id, data }) => ({ id, login: String(data.login ?? ''), phonenumber: String(data.phonenumber ?? '') }));
 };

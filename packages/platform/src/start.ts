@@ -4,26 +4,35 @@ import { join } from 'node:path';
 import { systemClock } from '@parley/kit/clock.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import type { Log } from '@parley/kit/log.ts';
-import type { Problem } from '@parley/kit/problem.ts';
 import type { Settings } from '@parley/kit/settings.ts';
 import { openStore } from '@parley/kit/store/open.ts';
-import { openAuth } from './auth/auth.ts';
-import { renderError } from './codes.ts';
-import { createIntegrationTokenEndpoints, openTokenBook } from './endpoints/integration-tokens.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { type Auth, openAuth } from './auth/auth.ts';
+import { createCombinedContactsEndpoints } from './endpoints/combined-contacts.ts';
+import { mountHealth } from './endpoints/health.ts';
+import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
+import { createJournalEndpoints } from './endpoints/journal.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
+import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
 import { createSessionEndpoints } from './endpoints/sessions.ts';
 import { createSipEndpoints } from './endpoints/sip.ts';
+import { createSubordinationsCachesEndpoints } from './endpoints/subordinations-caches.ts';
+import { createUsersCachesEndpoints } from './endpoints/users-caches.ts';
 import { mountEndpoints } from './endpoints.ts';
 import { firstRun } from './first-run.ts';
 import { prepareBodies } from './http/body.ts';
 import { prepareMethods, rewriteUrl } from './http/method.ts';
-import { prepareReplies } from './http/reply.ts';
+import { prepareReplies, renderProblem } from './http/reply.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
-import { openPlatform } from './platform.ts';
+import { openPlatform, type Platform } from './platform.ts';
+import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
+import { startUpkeep } from './upkeep.ts';
 
 export type RunningPlatform = AsyncDisposable & { readonly url: string; readonly port: number };
+
+const VERSION: string = manifest.version;
 
 type Values = Settings<typeof PLATFORM_SETTINGS>['values'];
 
@@ -45,21 +54,35 @@ export const startPlatform = async (
   });
   const auth = stack.use(await openAuth(authParts(values, platform, log)));
   const tokens = stack.use(openTokenBook({ domains: platform.engine.domains, clock: systemClock, log }));
-  const { engine, resources, sipAccounts } = platform;
-  const endpoints = [
-    ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),
-    ...createModelEndpoints(engine, platform.model),
-    ...createSessionEndpoints({ auth, domains: engine.domains }),
-    ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
-    ...createIntegrationTokenEndpoints(tokens),
-    ...createSipEndpoints(sipAccounts),
-  ];
+  const endpoints = createEndpoints(platform, auth, tokens);
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);
+  mountReference(app);
+  stack.use(startUpkeep(platform, systemClock, log));
+  await mountHealth(app, { store, clock: systemClock, log });
   const listening = await listen(app, { host: values.host, port: values.port });
   stack.defer(() => listening.close());
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+};
+
+/** The whole surface on one screen. */
+const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook): RestEndpoint[] => {
+  const { engine, resources, model, sipAccounts } = platform;
+  const endpoints: RestEndpoint[] = [
+    ...createSessionEndpoints({ auth, domains: engine.domains }),
+    ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
+    ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),
+    ...createUsersCachesEndpoints({ engine, users: resources.users }),
+    ...createSubordinationsCachesEndpoints(engine),
+    ...createCombinedContactsEndpoints(engine),
+    ...createModelEndpoints(engine, model),
+    ...createJournalEndpoints(engine, resources.all),
+    ...createIntegrationTokenEndpoints(tokens),
+    ...createSipEndpoints(sipAccounts),
+    createOpenApiEndpoint(() => endpoints, VERSION),
+  ];
+  return endpoints;
 };
 
 const createApp = (values: Values, log: Log) => {
@@ -68,26 +91,16 @@ const createApp = (values: Values, log: Log) => {
     name: 'platform',
     trustProxies: values.trusted_proxies,
     rewriteUrl,
-    render: (problem: Problem, { requestId }) => ({
-      status: problem.status,
-      headers: { 'content-type': 'application/json; charset=utf-8' },
-      body: renderError(problem, requestId),
-    }),
+    render: renderProblem,
   });
   prepareMethods(app);
   prepareBodies(app);
   prepareReplies(app);
-  app.get('/healthz', () => ({ status: 'ok' }));
-  app.get('/readyz', () => ({ status: 'ready' }));
   app.get('/', (_request, reply) => reply.redirect('/docs', 302));
   return app;
 };
 
-const authParts = (
-  values: Values,
-  platform: Awaited<ReturnType<typeof openPlatform>>,
-  log: Log,
-): Parameters<typeof openAuth>[0] => ({
+const authParts = (values: Values, platform: Platform, log: Log): Parameters<typeof openAuth>[0] => ({
   domains: platform.engine.domains,
   clock: systemClock,
   log,

@@ -1,6 +1,9 @@
 /** What every answer carries: headers that keep browsers from storing, sniffing or framing it; `!head`; files. */
 import { Readable } from 'node:stream';
+import type { Render } from '@parley/kit/http/errors.ts';
+import { StoreUnavailable } from '@parley/kit/store/store.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problem, renderError } from '../codes.ts';
 import { ROUTED_LOOKUP, targetOf } from './method.ts';
 
 /** A stored file on its way out. */
@@ -47,6 +50,22 @@ const isHeadBySuffix = (request: FastifyRequest): boolean => {
   } catch {
     return false; // the answer to a bad address
   }
+};
+
+const RETRY_SEC = 5;
+
+/** An error as the wire knows it. That the database is away is no fault of ours: the caller may come again. */
+export const renderProblem: Render = (fault, { requestId }) => {
+  const isAway = fault.status === 500 && fault.cause instanceof StoreUnavailable;
+  const shown = isAway ? problem('unavailable', { retryAfterSec: RETRY_SEC, cause: fault.cause }) : fault;
+  return {
+    status: shown.status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      ...(isAway ? { 'retry-after': String(RETRY_SEC) } : {}),
+    },
+    body: renderError(shown, requestId),
+  };
 };
 
 /** Answers with a file: shown by its type, or with `attachment=1` saved under its name (RFC 6266). */

@@ -168,3 +168,10 @@ export const removeFiles = async (
   if (!model.properties.some(({ data_type }) => data_type === 'attachment')) return;
   for (const id of ids) await files.remove({ domain: domain.name, classId: model.id, id });
 };
+
+/** Removes the rows and files of every class of a domain. */
+export const clearModelRows = async ({ ofClasses }: Model, domain: Domain): Promise<void> => {
+  for (const entity of domain.all('class')) {
+    if (entity.storage_mode !== 'abstract') await ofClasses.dropRows(domain, entity);
+  }
+};

@@ -3,6 +3,7 @@
  * himself. Here is what the resources ask of it; `Caller.covers` decides.
  */
 import { cannotApply, problem } from '../codes.ts';
+import { stringsAt } from '../domains/rights.ts';
 import type { Caller, Domain, Role, RouteRule } from '../domains/types.ts';
 
 /** Deepest chain of parents; longer is a circle. */
@@ -39,4 +40,16 @@ export const requireCoverageOfUser = (caller: Caller, domain: Domain, userId: st
 /** 422 when a name is no role of the domain. */
 export const requireRoles = (domain: Domain, roleNames: readonly string[], field: string): void => {
   for (const name of roleNames) if (!domain.roleByName(name)) throw cannotApply(field, 'unknown role', { value: name });
+};
+
+/** Roles of the groups that include this one, at any depth: whoever enters it gains them too. */
+export const rolesAbove = (domain: Domain, groupId: string): string[] => {
+  const reached = new Set([groupId]);
+  for (const current of reached) {
+    for (const group of domain.all('group')) {
+      if (stringsAt(group, 'opts', 'groups').includes(current)) reached.add(String(group.id));
+    }
+  }
+  reached.delete(groupId);
+  return [...reached].flatMap((group) => stringsAt(domain.get('group', group), 'opts', 'roles'));
 };

@@ -5,7 +5,7 @@ import type { Entity } from '../domains/types.ts';
 import { key, list, opts, text, uuid } from '../rest/field.ts';
 import { isObject, type Json } from '../rest/json.ts';
 import { defineResource, type SaveContext } from '../rest/resource.ts';
-import { requireCoverage, requireRoles } from './coverage.ts';
+import { requireCoverage, requireRoles, rolesAbove } from './coverage.ts';
 
 export const groups = defineResource({
   path: 'iam/groups',
@@ -86,16 +86,4 @@ const checkCoverage = (draft: Json, previous: Entity | undefined, { caller, doma
   if (added('users').length + added('groups').length === 0) return;
   const above = stringsAt(draft, 'opts', 'roles').concat(rolesAbove(domain, String(draft.id)));
   requireCoverage(caller, domain, above, 'opts.users');
-};
-
-/** Roles of the groups that include this one, at any depth. */
-const rolesAbove = (domain: SaveContext['domain'], id: string): string[] => {
-  const reached = new Set([id]);
-  for (const current of reached) {
-    for (const group of domain.all('group')) {
-      if (stringsAt(group, 'opts', 'groups').includes(current)) reached.add(String(group.id));
-    }
-  }
-  reached.delete(id);
-  return [...reached].flatMap((group) => stringsAt(domain.get('group', group), 'opts', 'roles'));
 };
