@@ -22,6 +22,8 @@ export type MediaOptions = {
   readonly rawPcmRate: number | undefined;
   readonly ffmpegPath: string;
   readonly ffmpegTimeoutMs: number;
+  /** Set when only the beginning is wanted: reading stops after so many seconds. */
+  readonly firstSec?: number;
 };
 
 /** One stretch of speech, cut for the recogniser. Segments of one channel come in order of time. */

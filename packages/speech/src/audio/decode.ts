@@ -33,9 +33,11 @@ const FEED_MAX_BYTES = 32 * 1024;
 const FEED_AIM_SEC = 1;
 /** Frames a decoder may hold back at the end; FLAC in small pieces holds one for each 300. */
 const MAX_HELD = 20_000;
-/** Formats whose decoder needs the whole file are refused beyond this. */
-const MAX_WHOLE_BYTES = 32 * 1024 * 1024;
-const WHOLE_FILE_FORMATS: ReadonlySet<Format> = new Set(['musepack']);
+/** Decoders that keep all they were fed take files up to this size (bytes); longer ones are left to ffmpeg. */
+const MAX_KEPT_BYTES: Readonly<Partial<Record<Format, number>>> = {
+  wavpack: 32 * 1024 * 1024,
+  musepack: 8 * 1024 * 1024,
+};
 
 const invalid = (message: string, cause?: unknown) => problem('invalid_audio', message, { param: 'file', cause });
 
@@ -124,15 +126,14 @@ const openCoded = async (
   head: Uint8Array,
   from: number,
 ): Promise<Decoding | undefined> => {
+  if (source.sizeBytes > (MAX_KEPT_BYTES[format] ?? Number.POSITIVE_INFINITY)) return undefined;
   const codec = await openCodec(format);
   if (codec === undefined) return undefined;
-  const whole = WHOLE_FILE_FORMATS.has(format);
-  if (whole && source.sizeBytes > MAX_WHOLE_BYTES) throw invalid(`A ${format} file may have ${MAX_WHOLE_BYTES} bytes.`);
   let truncated = await endsEarly(source, format, head);
   const blocks = feed(codec, {
     source,
     from,
-    firstBytes: whole ? source.sizeBytes : FEED_FIRST_BYTES,
+    firstBytes: FEED_FIRST_BYTES,
     what: format,
     promised: format === 'flac' ? flacSamples(head) : undefined,
     broken() {
@@ -215,7 +216,8 @@ export const openRecording = async (
   const format = sniff(head) ?? (tag > 0 ? 'mp3' : undefined);
   const known = format === undefined ? undefined : await openKnown(source, format, head, tag);
   if (known !== undefined) return known;
-  const other = await decodeWithFfmpeg(source, options, signal);
+  // Raw samples were promised: a header that nothing here knows is not given to a program that may guess.
+  const other = options.rawPcmRate === undefined ? await decodeWithFfmpeg(source, options, signal) : undefined;
   if (other !== undefined) return { format: format ?? 'other', channels: undefined, ...other };
   throw problem('unsupported_media_type', 'The format of the audio is not known here.', { param: 'file' });
 };

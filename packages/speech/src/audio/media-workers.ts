@@ -106,8 +106,11 @@ export const createWorkers = ({ log, nodeArgs, most, onRoom, onOrphans, onNoStar
       const room = most[kind] - those(kind, (worker) => !worker.retiring).length;
       for (let i = 0; i < Math.min(room, waiting - starting); i++) start(kind);
     },
-    /** True when every process of the pool has something to do. */
-    busy: (): boolean => those('pool', (worker) => worker.tasks.size === 0 && !worker.retiring).length === 0,
+    /** True when there are processes in the pool and each has something to do. */
+    busy(): boolean {
+      const pool = those('pool', (worker) => !worker.retiring);
+      return pool.length > 0 && pool.every((worker) => worker.tasks.size > 0);
+    },
     of: (id: number): Worker | undefined => [...workers].find((worker) => worker.tasks.has(id)),
     pids: (): number[] => [...workers].flatMap((worker) => worker.child.pid ?? []),
     async end(): Promise<void> {

@@ -192,6 +192,7 @@ export const readRecording = async (
         throw problem('duration_exceeded', `The audio is longer than ${options.maxDurationSec} s.`, { param: 'file' });
       await line.take(block);
       sink.progress(durationSec, source.readShare());
+      if (options.firstSec !== undefined && durationSec >= options.firstSec) break;
     }
     if (first === undefined || line === undefined)
       throw problem('invalid_audio', 'There are no samples in the audio.', { param: 'file' });
