@@ -2,6 +2,8 @@
 import { TRANSCRIPTION_NOTES } from './dialects/compat/notes.ts';
 import { compatEndpoints } from './dialects/compat/routes.ts';
 import type { DialectParts, SpeechEndpoint } from './dialects/dialect.ts';
+import { ASR_NOTES, DETECT_NOTES } from './dialects/legacy/notes.ts';
+import { legacyEndpoints } from './dialects/legacy/routes.ts';
 import { JOB_NOTES, TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
 import { nativeEndpoints } from './dialects/native/routes.ts';
 import { type HealthParts, healthEndpoints } from './server/health.ts';
@@ -18,6 +20,9 @@ const NOTES: FieldNotes = {
   'POST /api/v1/transcribe': TRANSCRIBE_NOTES,
   'POST /api/v1/jobs': JOB_NOTES,
   'POST /v1/audio/transcriptions': TRANSCRIPTION_NOTES,
+  'POST /asr': ASR_NOTES,
+  'POST /asr_task': ASR_NOTES,
+  'POST /detect-language': DETECT_NOTES,
 };
 
 /** Every endpoint of every dialect and the service's own. */
@@ -26,6 +31,7 @@ export const endpointsOf = (parts: EndpointParts): SpeechEndpoint[] => {
   const all: SpeechEndpoint[] = [
     ...nativeEndpoints(parts),
     ...compatEndpoints(parts),
+    ...legacyEndpoints(parts),
     ...pageEndpoints({ ...described, notes: NOTES, uiEnabled: parts.uiEnabled }),
     openApiEndpoint(described),
     ...healthEndpoints(parts),

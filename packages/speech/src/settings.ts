@@ -115,6 +115,7 @@ export const SPEECH_SETTINGS = {
   'subtitles.max_chars': int(84, 'Most characters in one cue.', { min: 10, max: 1000 }),
   'subtitles.max_lines': int(2, 'Most lines in one cue.', { min: 1, max: 10 }),
   'subtitles.max_seconds': number(7, 'Longest cue, s.', { min: 0.5, max: 600 }),
+  'legacy.speaker_prefix': text('SPEAKER_', 'How speakers are called on the legacy paths, before two digits.'),
   'metrics.enabled': flag(false, 'Serve /metrics to administrative keys.'),
   'metrics.addr': text('', 'Serve /metrics without a key on this host:port instead.', { env: ['PARLEY_METRICS_ADDR'] }),
   'log.level': choice(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info', 'What is logged.'),

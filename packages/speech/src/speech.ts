@@ -5,6 +5,7 @@ import type { Jobs, Models, Speech } from './core/speech.ts';
 import type { Caller, ModelInfo } from './core/types.ts';
 import type { Queue } from './jobs/queue.ts';
 import { mayUseModel } from './keys/globs.ts';
+import { inspectRecording } from './pipeline/inspect.ts';
 import { type Line, processingTimeout, transcribe } from './pipeline/transcribe.ts';
 import { checkModel } from './pipeline/warnings.ts';
 
@@ -33,7 +34,8 @@ const createAdmission = (maxWaiting: number) => {
   let typicalSec = MIN_RETRY_SEC;
   return {
     underWay: (): number => underWay,
-    enter: (): { leave(tookMs: number): void } => {
+    /** Leaving without a time does not count as a measurement. */
+    enter: (): { leave(tookMs?: number): void } => {
       if (underWay >= maxWaiting) {
         const retryAfterSec = Math.min(MAX_RETRY_SEC, Math.max(MIN_RETRY_SEC, Math.ceil(typicalSec)));
         throw problem('queue_full', 'Too many requests are under way.', { retryAfterSec });
@@ -42,7 +44,7 @@ const createAdmission = (maxWaiting: number) => {
       return {
         leave: (tookMs) => {
           underWay -= 1;
-          typicalSec += (tookMs / 1000 - typicalSec) * SPEED_WEIGHT;
+          if (tookMs !== undefined) typicalSec += (tookMs / 1000 - typicalSec) * SPEED_WEIGHT;
         },
       };
     },
@@ -85,6 +87,15 @@ export const createSpeech = ({ line, models, jobs, limits }: SpeechParts): Runni
       watch: jobs.watch,
     },
     underWay: admission.underWay,
+    inspect: async (caller, request, upload, signal) => {
+      const model = await resolveFor(caller, request.model, undefined);
+      const place = admission.enter();
+      try {
+        return { model, warnings: await inspectRecording(line, request, upload.path, signal) };
+      } finally {
+        place.leave();
+      }
+    },
     transcribe: async (caller, request, upload, options) => {
       const model = await resolveFor(caller, request.model, request.language);
       const place = admission.enter();

@@ -11,7 +11,7 @@ import type { MediaOptions } from './audio/audio.ts';
 import { startMedia } from './audio/media.ts';
 import { problem } from './core/codes.ts';
 import type { Models } from './core/speech.ts';
-import type { TranscriptionRequest } from './core/types.ts';
+import type { SpeechEndpoint } from './dialects/dialect.ts';
 import { renderProblem } from './dialects/errors.ts';
 import { endpointsOf } from './endpoints.ts';
 import { ensureKeys } from './keys/issue.ts';
@@ -21,10 +21,9 @@ import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
 import { showProgress, type Terminal } from './models/progress.ts';
 import { createScheduler } from './pipeline/scheduler.ts';
-import type { Line } from './pipeline/transcribe.ts';
+import type { Line, MediaFacts, MediaRequest } from './pipeline/transcribe.ts';
 import type { EngineVersions } from './recognizer/messages.ts';
 import { readEngineVersions } from './recognizer/probe.ts';
-import type { Recognizer } from './recognizer/recognizer.ts';
 import { runJob } from './run-job.ts';
 import type { Health, Readiness } from './server/health.ts';
 import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
@@ -78,13 +77,14 @@ export const startSpeech = async (
       idleMs: settings.values['server.body_idle_timeout'],
     },
     subtitles: subtitlesOf(settings),
+    speakerPrefix: settings.values['legacy.speaker_prefix'],
     modelAliases: settings.values['api.model_aliases'],
     config: () => printSettings(SPEECH_SETTINGS, settings),
     health: () => toHealth(state),
     readiness: () => toReadiness(app, state, jobs, modelParts, settings),
     uiEnabled: settings.values['ui.enabled'],
   });
-  mount(app, endpoints, createGuards(guardParts));
+  mount(app, endpoints, createGuards(guardParts, basicRoutesOf(settings, endpoints)));
   const listening = await listen(app, { host: settings.values.host, port: settings.values['server.port'] });
   stack.defer(() => listening.close());
 
@@ -105,6 +105,10 @@ const openUploads = async (dataDir: string): Promise<string> => {
   await chmod(join(dataDir, 'spool'), PRIVATE_FOLDER);
   return dir;
 };
+
+/** The addresses whose clients may have no field for a key, and give it as a password. */
+const basicRoutesOf = ({ values }: SpeechSettings, endpoints: readonly SpeechEndpoint[]): ReadonlySet<string> =>
+  new Set(values['auth.legacy_basic'] ? endpoints.filter(({ tag }) => tag === 'legacy').map(({ path }) => path) : []);
 
 /** What is only known some time after the service listens. */
 type State = { isChosen: boolean; versions: Partial<EngineVersions> };
@@ -176,8 +180,8 @@ const openLine = (settings: SpeechSettings, parts: ModelParts, media: Line['medi
 const mediaOptionsOf = (
   { values }: SpeechSettings,
   parts: ModelParts,
-  request: TranscriptionRequest,
-  { facts }: Recognizer,
+  request: MediaRequest,
+  { facts }: { readonly facts: MediaFacts },
 ): MediaOptions => ({
   channelMode: request.channelMode ?? values['audio.channel_mode'],
   maxSplitChannels: values['audio.max_split_channels'],

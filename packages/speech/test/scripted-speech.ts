@@ -138,12 +138,14 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
         await resolve(request.model);
         return stage.script({ caller, request, upload }, options);
       },
+      inspect: async (_caller, request) => ({ model: await resolve(request.model), warnings: [] }),
       models: { list: async () => MODELS, catalog: async () => [], resolve },
       // Jobs are tested with the real service (jobs.test.ts).
       jobs: NO_JOBS,
     },
     uploads: { spoolDir, maxBytes: 1_000_000, idleMs: 10_000 },
     subtitles: { maxChars: 84, maxLines: 2, maxSeconds: 7 },
+    speakerPrefix: 'SPEAKER_',
     modelAliases: { 'whisper-1': 'default', 'gpt-4o-transcribe': 'russian' },
     config: () => ({ server: { port: 0 } }),
     health: () => ({ version: '1.1.1', engines: { sherpa_onnx: '1.13.8', onnxruntime: '1.24.4' } }),

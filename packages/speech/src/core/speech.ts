@@ -10,6 +10,7 @@ import type {
   Transcript,
   TranscriptionRequest,
   Upload,
+  Warning,
 } from './types.ts';
 
 export type TranscribeOptions = {
@@ -31,9 +32,18 @@ export type Speech = {
     upload: Upload,
     options: TranscribeOptions,
   ): Promise<Transcript>;
+  /**
+   * The model a request means, once the beginning of the upload could be decoded; nothing is recognised. The upload stays
+   * the caller's to remove. Problems: model_not_found, invalid_audio, unsupported_media_type, model_unavailable,
+   * queue_full.
+   */
+  inspect(caller: Caller, request: InspectionRequest, upload: Upload, signal: AbortSignal): Promise<Inspection>;
   readonly models: Models;
   readonly jobs: Jobs;
 };
+
+export type InspectionRequest = Pick<TranscriptionRequest, 'model' | 'rawPcmRate'>;
+export type Inspection = { readonly model: ModelInfo; readonly warnings: readonly Warning[] };
 
 export type Models = {
   /** Every installed model, supporting and streaming ones included. */

@@ -20,6 +20,8 @@ export type DialectParts = {
   readonly speech: Speech;
   readonly uploads: UploadLimits;
   readonly subtitles: SubtitleLimits;
+  /** What legacy clients call speakers, before two digits. */
+  readonly speakerPrefix: string;
   /** Model names that stand for another; `default` or an empty text is the default model. */
   readonly modelAliases: Readonly<Record<string, string>>;
   /** The effective settings without secrets, asked anew each time. */

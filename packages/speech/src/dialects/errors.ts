@@ -97,6 +97,9 @@ const legacyDetailOf = (problem: Problem): unknown => {
   return {
     message: problem.message,
     code: problem.code,
-    ...(problem.param !== undefined && { param: problem.param }),
+    ...(problem.param !== undefined && { param: LEGACY_PARAMS[problem.param] ?? problem.param }),
   };
 };
+
+/** What the house calls a field and how legacy clients sent it. */
+const LEGACY_PARAMS: Readonly<Record<string, string>> = { file: 'audio_file', hotwords: 'initial_prompt' };

@@ -25,6 +25,10 @@ export const toLanguage = (tag: string): string | undefined => {
   return language === 'auto' || language === '' ? undefined : language;
 };
 
+/** The code of a language given as a code or as whisper's English name; the text itself when none of `known` is meant. */
+export const languageCodeOf = (language: string, known: ReadonlySet<string>): string =>
+  known.has(language) ? language : ([...known].find((code) => languageNameOf(code) === language) ?? language);
+
 /** The English name in lower case as whisper writes it (`ru` → `russian`); the tag itself when it has no name. */
 export const languageNameOf = (tag: string): string => {
   const language = toLanguage(tag) ?? tag;

@@ -10,13 +10,15 @@ import type { Form } from './form.ts';
 /**
  * Reads the form, hands over the recording and the other fields, and removes the recording whatever happens. `use`
  * resolves with what sends the answer, so that nothing is left on disk when the client has it. Problems: those of
- * `readUpload`, and invalid_request naming `field` when there is no recording or an empty one.
+ * `readUpload`, and invalid_request naming `field` when there is no recording (or what `refuseMissing` throws) or an
+ * empty one.
  */
 export const withUpload = async <T>(
   limits: UploadLimits,
   call: Call<Caller>,
   field: string,
   use: (upload: Upload, form: Form) => Promise<() => T>,
+  refuseMissing: (form: Form) => never = () => missing(field),
 ): Promise<Awaited<T>> => {
   const { file, fields } = await readUpload(call.request, {
     spoolDir: limits.spoolDir,
@@ -24,8 +26,7 @@ export const withUpload = async <T>(
     idleTimeoutMs: limits.idleMs,
     fileFields: [field],
   });
-  if (!file)
-    throw problem('invalid_request', `${field} is missing: send the recording under this name.`, { param: field });
+  if (!file) return refuseMissing(fields);
   const send = await useAndRemove(file, () => {
     if (file.sizeBytes === 0) throw problem('invalid_request', `${field} is empty.`, { param: field });
     return use(file, fields);
@@ -33,6 +34,10 @@ export const withUpload = async <T>(
     throw call.signal.aborted ? clientWentAway(thrown) : thrown;
   });
   return await send();
+};
+
+const missing = (field: string): never => {
+  throw problem('invalid_request', `${field} is missing: send the recording under this name.`, { param: field });
 };
 
 const useAndRemove = async <T>(file: Upload, use: () => Promise<T>): Promise<T> => {

@@ -14,8 +14,20 @@ export const renderVtt = (segments: readonly Segment[], limits: SubtitleLimits):
     .map((cue) => `${timesOf(cue, '.')}\n${voiceOf(cue)}${linesOf(cue).map(escapeVtt).join('\n')}\n\n`)
     .join('')}`;
 
+/** WebVTT as whisper writes it (openai/whisper, utils.py): `MM:SS.mmm`, `[speaker]: `, nothing escaped but arrows. */
+export const renderWhisperVtt = (segments: readonly Segment[], limits: SubtitleLimits): string =>
+  `WEBVTT\n\n${cuesOf(segments, limits)
+    .map((cue) => {
+      const times = `${shortTimeCodeOf(cue.startSec)} --> ${shortTimeCodeOf(cue.endSec)}`;
+      return `${times}\n${speakerPrefix(cue)}${linesOf(cue).join('\n')}\n\n`;
+    })
+    .join('')}`;
+
 const timesOf = (cue: Cue, point: ',' | '.'): string =>
   `${timeCodeOf(cue.startSec, point)} --> ${timeCodeOf(cue.endSec, point)}`;
+
+/** Hours only from the first hour on. */
+const shortTimeCodeOf = (seconds: number): string => timeCodeOf(seconds, '.').replace(/^00:/, '');
 
 /** `HH:MM:SS` with milliseconds after `point`. */
 export const timeCodeOf = (seconds: number, point: ',' | '.'): string => {

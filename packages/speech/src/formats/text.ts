@@ -14,6 +14,10 @@ export const toOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').
 /** The whole text and a line feed. */
 export const renderText = (transcript: Transcript): string => `${transcript.text}\n`;
 
+/** One segment a line, as whisper writes its txt files; a speaker stands in front as `[speaker]: `. */
+export const renderLines = (segments: readonly Segment[]): string =>
+  segments.map(({ speaker, text }) => `${speaker === null ? '' : `[${speaker}]: `}${toOneLine(text)}\n`).join('');
+
 /** Header `start end text`, then one segment a line; times in whole milliseconds, tabs in text become spaces. */
 export const renderTsv = (segments: readonly Segment[]): string =>
   ['start\tend\ttext', ...segments.map(toTsvLine), ''].join('\n');

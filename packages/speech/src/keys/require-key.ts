@@ -20,9 +20,13 @@ const EVERYBODY: Caller = { keyId: 'open', name: 'open', admin: true, priority: 
 
 /**
  * One guard for each access. Problems: unauthorized without a usable key, forbidden without the administrative flag,
- * rate_limited above the key's rate; in open mode forbidden for a foreign Host or Origin.
+ * rate_limited above the key's rate; in open mode forbidden for a foreign Host or Origin. On `basicRoutes` (paths as
+ * endpoints declare them) the key may also come as basic auth.
  */
-export const createGuards = (parts: GuardParts): Guards<SpeechAccess, Caller> => {
+export const createGuards = (
+  parts: GuardParts,
+  basicRoutes: ReadonlySet<string> = new Set(),
+): Guards<SpeechAccess, Caller> => {
   if (parts.mode === 'open') {
     const local = (request: FastifyRequest): Caller => {
       requireLocal(request);
@@ -33,7 +37,7 @@ export const createGuards = (parts: GuardParts): Guards<SpeechAccess, Caller> =>
   const { keys, now } = parts;
   const rates = createRateLimiter(now);
   const key = (request: FastifyRequest): Caller => {
-    const record = keys.find(bearerOf(request) ?? '');
+    const record = keys.find(bearerOf(request) ?? basicOf(request, basicRoutes) ?? '');
     if (!record) throw problem('unauthorized', explainMissing(request));
     const waitSec = rates.take(record.id, record.rps);
     if (waitSec > 0) {
@@ -62,6 +66,16 @@ const toCaller = (record: KeyRecord): Caller => ({
 const BEARER = /^bearer +([^\s]{1,512}) *$/i;
 
 const bearerOf = (request: FastifyRequest): string | undefined => BEARER.exec(request.headers.authorization ?? '')?.[1];
+
+const BASIC = /^basic +([A-Za-z0-9+/_-]{1,1024}={0,2}) *$/i;
+
+/** The password, or the user name where the password is empty (RFC 7617): `http://x:KEY@host` and `http://KEY@host`. */
+const basicOf = (request: FastifyRequest, routes: ReadonlySet<string>): string | undefined => {
+  const encoded = BASIC.exec(request.headers.authorization ?? '')?.[1];
+  if (encoded === undefined || !routes.has(request.routeOptions.url ?? '')) return undefined;
+  const [user = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return rest.join(':') || user;
+};
 
 const explainMissing = (request: FastifyRequest): string =>
   request.headers.authorization === undefined

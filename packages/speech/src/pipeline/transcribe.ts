@@ -6,11 +6,15 @@ import type { Log } from '@parley/kit/log.ts';
 import type { AudioSegment, AudioSummary, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type { ModelInfo, Priority, Segment, Stage, Transcript, TranscriptionRequest, Warning } from '../core/types.ts';
-import type { RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
+import type { EngineFacts, RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
 import { type DraftSegment, joinText, toSegments } from './assemble.ts';
 import type { Scheduler } from './scheduler.ts';
-import { baseLanguage, checkCapabilities, listsLanguage, warn } from './warnings.ts';
+import { baseLanguage, checkCapabilities, listsLanguage, rawWarnings, warn } from './warnings.ts';
 import { round } from './words.ts';
+
+/** What decoding depends on: of a request, and of the engine that will hear it. */
+export type MediaRequest = Pick<TranscriptionRequest, 'channelMode' | 'voiceActivity' | 'rawPcmRate'>;
+export type MediaFacts = Pick<EngineFacts, 'sampleRate' | 'cut'>;
 
 /** What the line needs of the house. */
 export type Line = {
@@ -18,7 +22,7 @@ export type Line = {
   readonly scheduler: Scheduler;
   /** Borrows the loaded model; the lease ends with the block that took it. */
   lease(model: ModelInfo, signal: AbortSignal): Promise<AsyncDisposable & { readonly recognizer: Recognizer }>;
-  mediaOptions(request: TranscriptionRequest, recognizer: Recognizer): MediaOptions;
+  mediaOptions(request: MediaRequest, recognizer: { readonly facts: MediaFacts }): MediaOptions;
   readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
   readonly log: Log;
 };
@@ -246,6 +250,7 @@ const stagesOf = (summary: AudioSummary, asrMs: number, assembleMs: number): Rea
 });
 
 const warningsOf = ({ segments, summary }: Heard): Warning[] => [
+  ...rawWarnings(summary.format),
   ...(summary.truncated
     ? [warn('audio_truncated', 'The file breaks off before its own end; what came before was used.')]
     : []),

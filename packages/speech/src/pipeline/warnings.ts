@@ -70,6 +70,12 @@ export const warn = (code: WarningCode, message: string, param?: string): Warnin
   ...(param === undefined ? {} : { param }),
 });
 
+/** Says so when bytes without a header were taken for samples; `format` is what the media process found. */
+export const rawWarnings = (format: string): Warning[] =>
+  format === 'pcm'
+    ? [warn('raw_pcm_assumed', 'The bytes have no known header and were taken as 16 kHz 16-bit mono.', 'encode')]
+    : [];
+
 /**
  * The request's own warnings and those that follow from the model. Throws capability_unavailable (422) in strict mode
  * when any of them degrades the answer.

@@ -2,7 +2,7 @@
 import { problem } from '../../core/codes.ts';
 import type { ModelInfo, Warning } from '../../core/types.ts';
 import type { DialectParts } from '../dialect.ts';
-import { languageNameOf, toLanguage } from '../language.ts';
+import { languageCodeOf, toLanguage } from '../language.ts';
 import type { CompatForm } from './fields.ts';
 
 /** Models that work when passed as `model`: offline transcription models without a fault. */
@@ -61,9 +61,7 @@ const chooseLanguage = (
   warnings: Warning[],
 ): string | undefined => {
   const installed = new Set(visible.flatMap((model) => model.languages.flatMap((tag) => toLanguage(tag) ?? [])));
-  // Whisper's clients may give the English name instead of the code.
-  const codeOf = (language: string): string =>
-    installed.has(language) ? language : ([...installed].find((code) => languageNameOf(code) === language) ?? language);
+  const codeOf = (language: string): string => languageCodeOf(language, installed);
   if (request.language === undefined && languages.length === 0) return undefined;
   const chosen = request.language === undefined ? languages.map(codeOf).find((code) => installed.has(code)) : undefined;
   if (languages.length > 0 && chosen === undefined) {

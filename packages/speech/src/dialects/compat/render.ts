@@ -1,11 +1,9 @@
 /** Transcripts and models in the shapes of the OpenAI API, with a few fields of our own beside the required ones. */
-import { deflateSync } from 'node:zlib';
 import type { ModelInfo, Segment, Transcript, Warning, Word } from '../../core/types.ts';
 import { separatorOf } from '../../formats/text.ts';
 import { languageNameOf } from '../language.ts';
+import { round, toWhisperSegment } from '../whisper.ts';
 import type { Granularity } from './fields.ts';
-
-const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 type Usage = { readonly type: 'duration'; readonly seconds: number };
 const usageOf = (transcript: Transcript): Usage => ({ type: 'duration', seconds: round(transcript.duration) });
@@ -51,27 +49,11 @@ export const renderVerboseJson = (
   };
 };
 
-/** Whisper puts the space between segments in front of each text, so that joining them gives the whole. */
 const renderSegment = (segment: Segment, lead: string): Record<string, unknown> => ({
-  id: segment.id,
-  seek: Math.round(segment.start * 100),
-  start: round(segment.start),
-  end: round(segment.end),
-  text: `${lead}${segment.text.trim()}`,
-  tokens: segment.tokens ?? [],
-  temperature: 0,
-  avg_logprob: segment.avg_confidence ? round(Math.log(segment.avg_confidence)) : 0,
-  compression_ratio: compressionRatioOf(segment.text),
-  no_speech_prob: segment.speech_probability === undefined ? 0 : round(1 - segment.speech_probability),
+  ...toWhisperSegment(segment, lead),
   ...(segment.speaker !== null && { speaker: segment.speaker }),
   channel: segment.channel,
 });
-
-/** Whisper's measure of repetition: bytes of the text by bytes of it compressed (openai/whisper, utils.py). */
-const compressionRatioOf = (text: string): number => {
-  const bytes = Buffer.from(text);
-  return bytes.length === 0 ? 0 : round(bytes.length / deflateSync(bytes).length);
-};
 
 const renderWord = (word: Word): Record<string, unknown> => ({
   word: word.word,
