@@ -2,6 +2,7 @@
  * `iam/users`: accounts. Passwords are hashed before anything is locked; who gains rights, and who may change another's
  * way in, falls under the coverage rule; the last administrator of a domain stays.
  */
+import { isPasswordHash } from '../auth/password.ts';
 import { badRequest, cannotApply, problem } from '../codes.ts';
 import { stringsAt } from '../domains/rights.ts';
 import type { Caller, Domain, Entity } from '../domains/types.ts';
@@ -22,7 +23,6 @@ export type UsersParts = {
 /** The role whose last holder stays. */
 export const ADMIN_ROLE = 'admin';
 
-const PHC = /^\$argon2id\$v=19\$/;
 const EVERYTHING = [{ methods: ['*'], url: '*' }];
 
 export const createUsers = (parts: UsersParts): Resource =>
@@ -161,7 +161,7 @@ const preparePassword = async (
   ) {
     throw cannotApply('pwd_old', 'is not the present password');
   }
-  if (parts.importsHashes && PHC.test(pwd)) {
+  if (parts.importsHashes && isPasswordHash(pwd)) {
     if (!caller.covers(EVERYTHING)) throw problem('forbidden', { details: { field: 'pwd' } });
     return { ...rest, pwd };
   }
