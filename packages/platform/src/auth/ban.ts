@@ -14,7 +14,7 @@ import type { BanLedger, LimitedKey } from './ban-ledger.ts';
 /** Whose failures the limit of five counts together. */
 export type BanScope = 'address+login' | 'address' | 'login';
 
-export type Attempt = { readonly domain: string; readonly login: string; readonly address: string };
+type Attempt = { readonly domain: string; readonly login: string; readonly address: string };
 
 export type Ban = {
   /**

@@ -17,10 +17,10 @@ import type { Session, SessionKind } from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
 
 /** `signed-in`: any account. `route`: an account with a route for this method and path. */
-export type GuardedAccess = 'signed-in' | 'route';
+type GuardedAccess = 'signed-in' | 'route';
 
 /** A session that is live, and the account it stands for. */
-export type Proof = { readonly session: Session; readonly token: string; readonly user: User; readonly caller: Caller };
+type Proof = { readonly session: Session; readonly token: string; readonly user: User; readonly caller: Caller };
 
 export type Gate = {
   /** The caller, or 401, 403 or 429 as a Problem. */

@@ -2,12 +2,12 @@
 import type { Passwords } from './password.ts';
 
 /** Why a password is refused: `errorCode` of the answer, `msgCode` of its details. */
-export type PolicyFault = { readonly errorCode: number; readonly msgCode: number; readonly message: string };
+type PolicyFault = { readonly errorCode: number; readonly msgCode: number; readonly message: string };
 
-export type PolicyLimits = { readonly minLength: number; readonly maxLength: number; readonly alphabet: RegExp };
+type PolicyLimits = { readonly minLength: number; readonly maxLength: number; readonly alphabet: RegExp };
 
 /** Whose password it would be. */
-export type Holder = {
+type Holder = {
   readonly login: string;
   readonly name: string;
   readonly domain: string;
@@ -16,7 +16,7 @@ export type Holder = {
 };
 
 /** The alphabet is the specification's rule for invitations. */
-export const DEFAULT_POLICY: PolicyLimits = { minLength: 8, maxLength: 128, alphabet: /^[A-Za-z0-9_.~!-]*$/ };
+const DEFAULT_POLICY: PolicyLimits = { minLength: 8, maxLength: 128, alphabet: /^[A-Za-z0-9_.~!-]*$/ };
 
 const COMMONEST = 10_000;
 

@@ -9,7 +9,7 @@ import { problem } from '../codes.ts';
 /** Costs of argon2id (RFC 9106); the default is OWASP's least recommended one. */
 type Costs = { readonly memoryKib: number; readonly passes: number; readonly lanes: number };
 
-export type Verdict = {
+type Verdict = {
   readonly ok: boolean;
   /** The hash was made with lower costs than those in force: store a new one. */
   readonly outdated: boolean;
@@ -39,7 +39,7 @@ const DEFAULT_MAX_WAIT_MS = 5000;
 const MAX_IMPORTED: Costs = { memoryKib: 262_144, passes: 10, lanes: 8 };
 
 /** Longest password that is ever looked at (characters). */
-export const MAX_PASSWORD = 256;
+const MAX_PASSWORD = 256;
 
 type Phc = { readonly costs: Costs; readonly salt: Buffer; readonly tag: Buffer };
 

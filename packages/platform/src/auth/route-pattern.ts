@@ -5,7 +5,7 @@
  */
 import type { RouteRule } from '../domains/types.ts';
 
-export const BASE = '/rest/v1';
+const BASE = '/rest/v1';
 
 /** Stands for one whole segment. */
 const ANY_SEGMENT = Symbol('*');

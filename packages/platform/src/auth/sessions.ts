@@ -23,7 +23,7 @@ import {
 /** How long sessions of a kind live: without use, and at most. */
 export type Lifetime = { readonly idleMs: number; readonly maxMs: number };
 
-export type NewSession = Owner & {
+type NewSession = Owner & {
   readonly kind: SessionKind;
   readonly domain: string;
   readonly address: string;
@@ -33,10 +33,10 @@ export type NewSession = Owner & {
 };
 
 /** `token` is the secret the client keeps; it is not kept here. */
-export type Issued = { readonly token: string; readonly session: Session };
+type Issued = { readonly token: string; readonly session: Session };
 
 /** `gone`: issued once, ended or expired since. `unknown`: never issued, and so a guess. */
-export type Found = { readonly state: 'live'; readonly session: Session } | { readonly state: 'gone' | 'unknown' };
+type Found = { readonly state: 'live'; readonly session: Session } | { readonly state: 'gone' | 'unknown' };
 
 export type Sessions = AsyncDisposable & {
   create(wanted: NewSession): Promise<Issued>;

@@ -6,7 +6,7 @@ import type { Ban } from './ban.ts';
 import type { Passwords } from './password.ts';
 import { isDisabled } from './reach.ts';
 
-export type Credentials = {
+type Credentials = {
   /** Absent: what the host stands for, else the only working domain, else the master. */
   readonly domain: string | undefined;
   readonly login: string;
@@ -16,7 +16,7 @@ export type Credentials = {
   readonly host: string;
 };
 
-export type SignedIn = { readonly home: Domain; readonly user: User };
+type SignedIn = { readonly home: Domain; readonly user: User };
 
 /** 401 for a wrong combination, 429 when banned. */
 export type SignIn = (credentials: Credentials) => Promise<SignedIn>;
@@ -33,7 +33,7 @@ export type SignInParts = {
 };
 
 /** The domain of a request that names none (contract §6). */
-export const defaultDomain = (domains: Domains, aliasOf: SignInParts['aliasOf'], host: string): string => {
+const defaultDomain = (domains: Domains, aliasOf: SignInParts['aliasOf'], host: string): string => {
   const alias = aliasOf(host.toLowerCase());
   if (alias !== undefined) return alias;
   const working = domains.names().filter((name) => name !== domains.master.name);

@@ -40,7 +40,7 @@ const INFO_SCHEMA: JsonSchema = {
 const EXT_SCHEMA: JsonSchema = { type: 'object', additionalProperties: true };
 
 /** An account has no field for it: `ext.email`, else `opts.email`, else a login that is an address. */
-export const emailOf = ({ ext, opts, login }: User): string => {
+const emailOf = ({ ext, opts, login }: User): string => {
   const known = [ext.email, opts.email].find((value) => typeof value === 'string' && value !== '');
   if (typeof known === 'string') return known;
   return ADDRESS.test(login) ? login : '';
