@@ -65,6 +65,7 @@ const bind = (libraryPaths: readonly string[]) => {
     expOf: base.func('double logmath_exp(void *, int)'),
     definitions: sphinx.func('void *ps_args()'),
     init: sphinx.func('void *ps_init(void *)'),
+    startStream: sphinx.func('int ps_start_stream(void *)'),
     start: sphinx.func('int ps_start_utt(void *)'),
     process: sphinx.func('int ps_process_raw(void *, const int16_t *, size_t, int, int)'),
     end: sphinx.func('int ps_end_utt(void *)'),
@@ -110,6 +111,8 @@ const readWords = (calls: Calls, decoder: Pointer): FoundWord[] => {
 const createDecode =
   (calls: Calls, decoder: Pointer): Decoder['decode'] =>
   async (samples) => {
+    // Forgets the noise of the utterance before, on which the words would depend.
+    calls.startStream(decoder);
     if (calls.start(decoder) < 0) throw new Error('ps_start_utt failed');
     const frames = await callAsync<number>(calls.process, decoder, samples, samples.length, 0, 1);
     const ended = await callAsync<number>(calls.end, decoder);
