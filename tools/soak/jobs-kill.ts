@@ -117,7 +117,7 @@ const runClient = async (
         : undefined;
     if (job) accepted.add(job.id);
     if (job && random() < CANCEL_SHARE) await call(load, `/api/v1/jobs/${job.id}`, { method: 'DELETE' });
-    await new Promise((resolve) => setTimeout(resolve, 20 + random() * 150));
+    await new Promise((resolve) => setTimeout(resolve, 50 + random() * 300));
   }
 };
 

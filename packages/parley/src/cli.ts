@@ -8,6 +8,7 @@ import { keysCommand } from './commands/keys.ts';
 import { modelsCommand } from './commands/models.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { platformCommand, speechCommand, startCommand } from './commands/start.ts';
+import { refuseUnknownSettings } from './known-settings.ts';
 
 const COMMANDS: readonly Command[] = [
   startCommand,
@@ -29,6 +30,7 @@ export const main = async (argv: readonly string[]): Promise<number> => {
   process.once('SIGTERM', onSignal);
   try {
     const line = readCommandLine(argv);
+    refuseUnknownSettings(line);
     return await dispatch(line.rest, { line, out: process.stdout, signal: controller.signal });
   } catch (thrown) {
     process.stderr.write(`parley: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);

@@ -204,7 +204,7 @@ const pauseAfter = (outcome: Attempt, attempt: number, limits: CallbackLimits): 
   if (final || plannedMs === undefined) return undefined;
   const askedSec = 'status' in outcome ? (outcome.retryAfterSec ?? 0) : 0;
   const askedMs = Math.min(askedSec, MAX_RETRY_AFTER_SEC) * 1000;
-  return Math.max(askedMs, plannedMs * (1 + JITTER * (Math.random() * 2 - 1)));
+  return Math.round(Math.max(askedMs, plannedMs * (1 + JITTER * (Math.random() * 2 - 1))));
 };
 
 /** Writes on the job what came of its delivery. Delivery never changes the job's state or number. */

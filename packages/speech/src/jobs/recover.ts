@@ -87,6 +87,8 @@ export const startSweeper = (parts: RecoverParts, historyMs: number): Sweeper =>
     return sweeping;
   };
   const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS);
+  // A kill between the end of a job and its cleaning up leaves rows behind.
+  void sweep();
   return {
     sweep,
     [Symbol.asyncDispose]: async () => {

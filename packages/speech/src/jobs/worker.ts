@@ -194,8 +194,9 @@ const keepLease = (parts: WorkerParts, id: string, onLost: () => void): NodeJS.T
 
 /** A job that did not end in a transcript: cancelled, put back, or failed. */
 const endEarly = async (parts: WorkerParts, job: JobRow, reason: unknown): Promise<void> => {
-  // Whoever cancelled it, or runs it now, has told of it already.
-  if (reason === CANCELED || reason === LEASE_LOST) return;
+  if (reason === LEASE_LOST) return;
+  // Told of already; but what was written since must not stay.
+  if (reason === CANCELED) return parts.cleanUp(job);
   if (reason === STOPPING) return putBack(parts, job, parts.now());
   const error = toJobError(reason);
   if (error.code === 'model_unavailable') return putBack(parts, job, parts.now() + BUSY_REST_MS);
