@@ -12,6 +12,7 @@ import { createCombinedContactsEndpoints } from './endpoints/combined-contacts.t
 import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
+import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
 import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
 import { createSessionEndpoints } from './endpoints/sessions.ts';
@@ -72,6 +73,7 @@ const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook): Res
   const endpoints: RestEndpoint[] = [
     ...createSessionEndpoints({ auth, domains: engine.domains }),
     ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
+    ...createAvatarEndpoints({ engine, users: resources.users, files: model.files }),
     ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),
     ...createUsersCachesEndpoints({ engine, users: resources.users }),
     ...createSubordinationsCachesEndpoints(engine),

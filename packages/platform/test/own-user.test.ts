@@ -104,6 +104,43 @@ describe('own user', () => {
     assert.equal((await client.call('PUT', 'user/ext', { body: deep(8) })).status, 200);
   });
 
+  it('places a picture of itself, known by its bytes alone', async () => {
+    const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(100, 1)]);
+    const put = (payload: Buffer, type: string) =>
+      fetch(`${platform.url}/rest/v1/user/avatar`, {
+        method: 'PUT',
+        headers: { ...client.headers, 'content-type': type },
+        body: new Uint8Array(payload),
+      });
+    assert.equal((await client.call('GET', 'user/avatar')).status, 404);
+    assert.equal((await client.call('DELETE', 'user/avatar')).status, 404);
+    for (const [payload, status] of [
+      [Buffer.from('<svg onload="alert(1)"/>'), 415],
+      [Buffer.alloc(0), 400],
+      [Buffer.concat([png, Buffer.alloc(1_048_576)]), 413],
+    ] as const) {
+      assert.equal((await put(payload, 'image/png')).status, status);
+    }
+    const placed = await put(png, 'application/octet-stream');
+    assert.equal(placed.status, 200);
+    const { body } = await client.call('GET', 'user/info');
+    assert.deepEqual(Object.keys(body.avatar).sort(), ['hasha', 'mtime', 'name', 'size']);
+    assert.deepEqual([body.avatar.name, body.avatar.size, body.avatar_info], ['avatar.png', 108, body.avatar]);
+    const shown = await fetch(`${platform.url}/rest/v1/user/avatar`, { headers: client.headers });
+    assert.deepEqual(Buffer.from(await shown.arrayBuffer()), png);
+    assert.equal(shown.headers.get('content-type'), 'image/png');
+    assert.match(shown.headers.get('content-security-policy')!, /^sandbox/);
+    const saved = await client.call('GET', 'user/avatar?attachment=1');
+    assert.match(saved.headers.get('content-disposition')!, /^attachment; filename="avatar.png"/);
+    const avatar = { name: 'x', size: 1, mtime: 'x', hasha: '../../../../etc/passwd' };
+    await admin.call('PATCH', `iam/users/${id}`, { body: { opts: { avatar } } });
+    assert.equal((await client.call('GET', 'user/avatar')).status, 404);
+    assert.equal((await client.call('GET', 'user/info')).body.avatar, false);
+    assert.equal((await put(png, 'image/png')).status, 200);
+    assert.equal((await client.call('DELETE', 'user/avatar')).status, 204);
+    assert.equal((await client.call('GET', 'user/info')).body.avatar, false);
+  });
+
   it('loses no write of many at once', async () => {
     await client.call('PUT', 'user/ext', { body: {} });
     const patch = (i: number) => client.call('PATCH', 'user/ext', { body: { [`k${i}`]: i } });

@@ -8,6 +8,7 @@ import { type Engine, memoryOf, nameIgnored } from '../rest/engine.ts';
 import { isObject, type Json, mergePatch } from '../rest/json.ts';
 import { patchEntity } from '../rest/patch.ts';
 import type { Resource } from '../rest/resource.ts';
+import { avatarOf } from './own-avatar.ts';
 
 export type SipAccount = { readonly id: string; readonly login: string; readonly phonenumber: string };
 export type SipAccounts = { of(home: Domain, userId: string): Promise<readonly SipAccount[]> };
@@ -58,6 +59,7 @@ const showGroup = (group: Entity) => ({
 const showInfo = async ({ sipAccounts }: Parts, { home, userId }: Caller): Promise<Json> => {
   const user = home.user(userId)!;
   const groups = home.rights.deepGroupsOf(userId).map((id) => home.get('group', id));
+  const avatar = avatarOf(user) ?? false;
   return {
     id: user.id,
     domain: home.name,
@@ -65,8 +67,8 @@ const showInfo = async ({ sipAccounts }: Parts, { home, userId }: Caller): Promi
     name: user.name,
     email: emailOf(user),
     // The specification leaves open which of the two it is.
-    avatar: false,
-    avatar_info: false,
+    avatar,
+    avatar_info: avatar,
     groups: groups.filter((group) => group !== undefined).map(showGroup),
     roles: home.rights.deepRolesOf(userId),
     sip_accounts: await sipAccounts.of(home, userId),
