@@ -19,6 +19,58 @@ type Result = {
   stats: { segments_total: number };
 };
 
+/** The 16 kHz reference as 24-bit, float, and as telephone audio: every second sample after a short low-pass. */
+const wavVariants = (wav: Buffer): [string, File, number][] => {
+  const at = wav.indexOf('data') + 8;
+  const samples = new Int16Array(
+    wav.buffer.slice(wav.byteOffset + at, wav.byteOffset + wav.length - ((wav.length - at) % 2)),
+  );
+  const wide = [...samples];
+  const narrow = wide.flatMap((sample, i) =>
+    i % 2 === 0 ? [(sample * 2 + (wide[i - 1] ?? 0) + (wide[i + 1] ?? 0)) / 4] : [],
+  );
+  const bytes24 = Buffer.alloc(wide.length * 3);
+  for (const [i, sample] of wide.entries()) bytes24.writeIntLE(sample * 256, i * 3, 3);
+  return [
+    ['24-bit', toWav(1, 24, 16_000, bytes24), 0.05],
+    ['float', toWav(3, 32, 16_000, Buffer.from(Float32Array.from(wide, (sample) => sample / 32_768).buffer)), 0.05],
+    ['A-law at 8 kHz', toWav(6, 8, 8000, Buffer.from(Int16Array.from(narrow).map(encodeAlaw))), 0.15],
+    ['µ-law at 8 kHz', toWav(7, 8, 8000, Buffer.from(Int16Array.from(narrow).map(encodeUlaw))), 0.15],
+  ];
+};
+
+const toWav = (format: number, bits: number, rate: number, body: Buffer): File => {
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(36 + body.length, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(format, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE((rate * bits) / 8, 28);
+  head.writeUInt16LE(bits / 8, 32);
+  head.writeUInt16LE(bits, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(body.length, 40);
+  return new File([new Uint8Array(Buffer.concat([head, body]))], 'variant.wav');
+};
+
+/** ITU-T G.711. */
+const encodeUlaw = (sample: number): number => {
+  const sign = sample < 0 ? 0x80 : 0;
+  const magnitude = Math.min(Math.abs(sample), 32_635) + 132;
+  const exponent = Math.floor(Math.log2(magnitude)) - 7;
+  return ~(sign | (exponent << 4) | ((magnitude >> (exponent + 3)) & 0x0f)) & 0xff;
+};
+const encodeAlaw = (sample: number): number => {
+  const sign = sample >= 0 ? 0x80 : 0;
+  const magnitude = Math.min(Math.abs(sample), 32_767);
+  const exponent = magnitude < 256 ? 0 : Math.floor(Math.log2(magnitude)) - 7;
+  const mantissa = (magnitude >> (exponent === 0 ? 4 : exponent + 3)) & 0x0f;
+  return (sign | (exponent << 4) | mantissa) ^ 0x55;
+};
+
 /** Insertions, deletions and substitutions between two texts, by words, over the words of the first. */
 const wordDifference = (reference: string, heard: string): number => {
   const [a, b] = [reference.split(' '), heard.split(' ')];
@@ -88,6 +140,18 @@ describe('transcription', () => {
         `${name}: ${result.text} instead of ${reference.text}`,
       );
       checkInvariants(result);
+    }
+  });
+
+  it('hears the same words in every kind of wav', async () => {
+    const wav = await readTestdata('audio/words.wav');
+    const reference = await read(await speech.post('/api/v1/transcribe', {}, await testFile('audio/words.wav')));
+    for (const [name, file, allowed] of wavVariants(wav)) {
+      const result = await read(await speech.post('/api/v1/transcribe', {}, file));
+      assert.ok(
+        wordDifference(reference.text, result.text) <= allowed,
+        `${name}: ${result.text} instead of ${reference.text}`,
+      );
     }
   });
 

@@ -58,8 +58,14 @@ const assign = (task: MediaTask, worker: Worker): void => {
   worker.child.send({ type: 'open', id: task.id, path: task.path, options: task.options, skip: task.arrived() });
 };
 
+/**
+ * Decoders leave a great deal of short-lived garbage with memory outside V8's view behind it. A small young generation
+ * collects it early: an hour of ogg peaks at 75 MB instead of 210, at the same speed (measured).
+ */
+const NODE_ARGS = ['--max-semi-space-size=1'];
+
 /** Starts the pool: the first process at once, the others when they are needed. */
-export const startMedia = ({ processes, log, nodeArgs = [] }: MediaPoolOptions): MediaPool => {
+export const startMedia = ({ processes, log, nodeArgs = NODE_ARGS }: MediaPoolOptions): MediaPool => {
   const tasks = new Map<number, MediaTask>();
   const queue = createQueue();
   let lastId = 0;
