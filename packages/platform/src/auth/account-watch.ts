@@ -35,7 +35,7 @@ export const watchAccounts = (domains: Domains, sessions: Sessions, log: Log): A
       .endAllOf(owner, keptSession(changed))
       .then(
         (n) => log.info({ domain: changed.domain, user: changed.id, sessions: n }, 'sessions ended with the account'),
-        (error) => log.error({ error, user: changed.id }, 'sessions of a changed account did not end'),
+        (error) => log.error({ err: error, user: changed.id }, 'sessions of a changed account did not end'),
       )
       .finally(() => ending.delete(ended));
     ending.add(ended);

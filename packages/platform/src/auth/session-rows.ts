@@ -91,14 +91,17 @@ export const readSession = async (store: Store, id: string): Promise<Session | u
   return row && fromRow(row);
 };
 
-/** All live sessions of a user, oldest first. */
-export const readSessionsOf = async (store: Store, owner: Owner, nowMs: number): Promise<Session[]> => {
-  const index = await store.query(SYSTEM_SPACE, indexKind(owner), {});
-  const sessions = await Promise.all(index.map(({ id }) => readSession(store, id)));
-  return sessions
-    .filter((session): session is Session => session !== undefined && isLive(session, nowMs))
-    .sort((a, b) => a.created_ms - b.created_ms);
-};
+/** Ids of a user's sessions that were not ended; some may have expired. */
+export const readIndex = async (store: Store, owner: Owner): Promise<string[]> =>
+  (await store.query(SYSTEM_SPACE, indexKind(owner), {})).map(({ id }) => id);
+
+/** The change that forgets an expired session of a user; its tombstone stays. */
+export const dropIndex = (owner: Owner, id: string): Change => ({
+  op: 'drop',
+  kind: indexKind(owner),
+  id,
+  quiet: true,
+});
 
 /** Drops what ended more than a week ago. */
 export const sweepSessions = async (store: Store, nowMs: number): Promise<void> => {

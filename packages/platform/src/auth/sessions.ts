@@ -2,9 +2,11 @@
 import type { Clock } from '@parley/kit/clock.ts';
 import { createToken } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
-import { Conflict, type Store } from '@parley/kit/store/store.ts';
+import { type Change, Conflict, type Store } from '@parley/kit/store/store.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
+import { createSessionCache, type SessionCache } from './session-cache.ts';
 import {
+  dropIndex,
   endSession,
   idOf,
   isLive,
@@ -12,8 +14,8 @@ import {
   ownerOf,
   putIndex,
   putSession,
+  readIndex,
   readSession,
-  readSessionsOf,
   SESSION_KIND,
   type Session,
   type SessionKind,
@@ -65,51 +67,19 @@ export type SessionOptions = {
 const PREFIX: Readonly<Record<SessionKind, string>> = { cookie: 'rs1_', token: 'rt1_' };
 const SESSION_ID = /^[0-9a-f]{64}$/;
 const TOKEN = /^r[st]1_[A-Za-z0-9_-]{43}$/;
-const MAX_CACHED = 50_000;
 const MAX_AGENT = 256;
 const TOUCH_MS = 60_000;
 const SWEEP_MS = 3_600_000;
 /** The feed is followed again after this when it broke. */
 const FOLLOW_AGAIN_MS = 1000;
 
-type Cut = { readonly atMs: number; readonly exceptId: string | undefined };
-type Cache = ReturnType<typeof createCache>;
-
-/** Live sessions by id; the one unused for longest goes first when there are too many. */
-const createCache = () => {
-  const sessions = new Map<string, Session>();
-  const cuts = new Map<string, Cut>();
-  let drops = 0;
-  return {
-    /** From now on the user's present sessions but one are dead, whatever their rows say until those are written. */
-    cut: ({ home, userId }: Owner, cut: Cut): (() => void) => {
-      const key = `${home}/${userId}`;
-      cuts.set(key, cut);
-      return () => {
-        if (cuts.get(key) === cut) cuts.delete(key);
-      };
-    },
-    isCut: ({ id, home, user_id, created_ms }: Session): boolean => {
-      const cut = cuts.size > 0 ? cuts.get(`${home}/${user_id}`) : undefined;
-      return cut !== undefined && created_ms <= cut.atMs && id !== cut.exceptId;
-    },
-    /** Grows with every drop: a row that was being read meanwhile may be out of date. */
-    drops: () => drops,
-    get: (id: string): Session | undefined => sessions.get(id),
-    set: (session: Session): void => {
-      sessions.delete(session.id);
-      sessions.set(session.id, session);
-      if (sessions.size > MAX_CACHED) sessions.delete(sessions.keys().next().value!);
-    },
-    drop: (id: string): void => {
-      drops += 1;
-      sessions.delete(id);
-    },
-  };
-};
-
+type SessionRow = Omit<Session, 'id' | 'version'>;
 /** Forgets what other processes changed, so that it is read again. */
-const follow = async ({ store, clock, log }: SessionOptions, cache: Cache, signal: AbortSignal): Promise<void> => {
+const follow = async (
+  { store, clock, log }: SessionOptions,
+  cache: SessionCache,
+  signal: AbortSignal,
+): Promise<void> => {
   while (!signal.aborted) {
     try {
       const from = await store.lastSeq(SYSTEM_SPACE);
@@ -118,13 +88,13 @@ const follow = async ({ store, clock, log }: SessionOptions, cache: Cache, signa
       }
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ error }, 'the feed of sessions broke');
+      log.warn({ err: error }, 'the feed of sessions broke');
       await clock.delay(FOLLOW_AGAIN_MS, signal).catch(() => {});
     }
   }
 };
 
-const createRow = (options: SessionOptions, wanted: NewSession): Omit<Session, 'id' | 'version'> => {
+const createRow = (options: SessionOptions, wanted: NewSession): SessionRow => {
   const now = options.clock.now();
   const { idleMs, maxMs } = options.lifetimeOf(wanted.kind, wanted.home);
   return {
@@ -144,7 +114,7 @@ const createRow = (options: SessionOptions, wanted: NewSession): Omit<Session, '
   };
 };
 
-const findSession = async ({ store, clock }: SessionOptions, cache: Cache, token: string): Promise<Found> => {
+const findSession = async ({ store, clock }: SessionOptions, cache: SessionCache, token: string): Promise<Found> => {
   if (!TOKEN.test(token)) return { state: 'unknown' };
   const id = idOf(token);
   const cached = cache.get(id);
@@ -161,31 +131,67 @@ const findSession = async ({ store, clock }: SessionOptions, cache: Cache, token
   return { state: 'live', session };
 };
 
+/** Live sessions of a user, oldest first, and the ids of those that only seem so in the index. */
+const readSessionsOf = async ({ store, clock }: SessionOptions, cache: SessionCache, ids: readonly string[]) => {
+  const now = clock.now();
+  const read = async (id: string): Promise<Session | undefined> => {
+    const cached = cache.get(id);
+    return cached && isLive(cached, now) ? cached : readSession(store, id);
+  };
+  const sessions = await Promise.all(ids.map(read));
+  const live = sessions.filter((session) => session !== undefined).filter((session) => isLive(session, now));
+  const known = new Set(live.map(({ id }) => id));
+  return { live: live.sort((a, b) => a.created_ms - b.created_ms), dead: ids.filter((id) => !known.has(id)) };
+};
+
+const endMany = async (
+  { store, clock }: SessionOptions,
+  cache: SessionCache,
+  sessions: readonly Session[],
+): Promise<void> => {
+  if (sessions.length === 0) return;
+  for (const { id } of sessions) cache.drop(id);
+  const changes = sessions.flatMap((session) => endSession(session, clock.now()));
+  await store.commit(SYSTEM_SPACE, changes);
+  for (const { id } of sessions) cache.drop(id); // a request may have read one again meanwhile
+};
+
+const endAllOf = async (
+  options: SessionOptions,
+  cache: SessionCache,
+  owner: Owner,
+  exceptId: string | undefined,
+): Promise<number> => {
+  const mend = cache.cut(owner, { atMs: options.clock.now(), exceptId });
+  try {
+    const { live } = await readSessionsOf(options, cache, await readIndex(options.store, owner));
+    const ending = live.filter(({ id }) => id !== exceptId);
+    await endMany(options, cache, ending);
+    return ending.length;
+  } finally {
+    mend();
+  }
+};
+
 export const openSessions = (options: SessionOptions): Sessions => {
   const { store, clock, log } = options;
-  const cache = createCache();
+  const cache = createSessionCache();
   const closing = new AbortController();
   const following = store.driver === 'postgres' ? follow(options, cache, closing.signal) : Promise.resolve();
   const writing = new Set<Promise<void>>();
   const sweeper = setInterval(() => {
-    sweepSessions(store, clock.now()).catch((error) => log.warn({ error }, 'sessions were not swept'));
+    sweepSessions(store, clock.now()).catch((error) => log.warn({ err: error }, 'sessions were not swept'));
   }, SWEEP_MS);
 
-  const endMany = async (sessions: readonly Session[]): Promise<void> => {
-    if (sessions.length === 0) return;
-    for (const { id } of sessions) cache.drop(id);
-    await store.commit(
-      SYSTEM_SPACE,
-      sessions.flatMap((session) => endSession(session, clock.now())),
-    );
-    for (const { id } of sessions) cache.drop(id); // a request may have read one again meanwhile
-  };
-
-  const issue = async (row: Omit<Session, 'id' | 'version'>, replaces: readonly Session[]): Promise<Issued> => {
+  const issue = async (
+    row: SessionRow,
+    replaces: readonly Session[],
+    more: readonly Change[] = [],
+  ): Promise<Issued> => {
     const token = PREFIX[row.kind] + createToken();
     const id = idOf(token);
     const ends = replaces.flatMap((session) => endSession(session, clock.now()));
-    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0, true), putIndex(ownerOf(row), id), ...ends]);
+    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0, true), putIndex(ownerOf(row), id), ...ends, ...more]);
     for (const { id: old } of replaces) cache.drop(old);
     const session = { ...row, id, version: 1 };
     cache.set(session);
@@ -194,9 +200,15 @@ export const openSessions = (options: SessionOptions): Sessions => {
 
   return {
     create: async (wanted) => {
-      const others = await readSessionsOf(store, wanted, clock.now());
-      const surplus = others.slice(0, Math.max(0, others.length + 1 - options.maxPerUser));
-      return issue(createRow(options, wanted), surplus);
+      const index = await readIndex(store, wanted);
+      if (index.length < options.maxPerUser) return issue(createRow(options, wanted), []);
+      const { live, dead } = await readSessionsOf(options, cache, index);
+      const surplus = live.slice(0, Math.max(0, live.length + 1 - options.maxPerUser));
+      return issue(
+        createRow(options, wanted),
+        surplus,
+        dead.map((id) => dropIndex(wanted, id)),
+      );
     },
     find: (token) => findSession(options, cache, token),
     touch: (session) => touchSession(options, cache, session, writing),
@@ -207,22 +219,13 @@ export const openSessions = (options: SessionOptions): Sessions => {
       }
       return { session: await rebindToken(options, cache, session, domain) };
     },
-    end: (session) => endMany([session]),
+    end: (session) => endMany(options, cache, [session]),
     read: async (id) => {
       const session = SESSION_ID.test(id) ? await readSession(store, id) : undefined;
       return session && isLive(session, clock.now()) ? session : undefined;
     },
-    listOf: (owner) => readSessionsOf(store, owner, clock.now()),
-    endAllOf: async (owner, exceptId) => {
-      const mend = cache.cut(owner, { atMs: clock.now(), exceptId });
-      try {
-        const ending = (await readSessionsOf(store, owner, clock.now())).filter(({ id }) => id !== exceptId);
-        await endMany(ending);
-        return ending.length;
-      } finally {
-        mend();
-      }
-    },
+    listOf: async (owner) => (await readSessionsOf(options, cache, await readIndex(store, owner))).live,
+    endAllOf: (owner, exceptId) => endAllOf(options, cache, owner, exceptId),
     [Symbol.asyncDispose]: async () => {
       clearInterval(sweeper);
       closing.abort();
@@ -234,7 +237,7 @@ export const openSessions = (options: SessionOptions): Sessions => {
 /** Written at most once a minute, behind the request; a session that was ended meanwhile stays ended. */
 const touchSession = (
   { store, clock, log }: SessionOptions,
-  cache: Cache,
+  cache: SessionCache,
   session: Session,
   writing: Set<Promise<void>>,
 ): Session | undefined => {
@@ -255,7 +258,7 @@ const touchSession = (
     })
     .catch((error) => {
       cache.drop(id);
-      if (!(error instanceof Conflict)) log.warn({ error }, 'a session was not kept alive');
+      if (!(error instanceof Conflict)) log.warn({ err: error }, 'a session was not kept alive');
     })
     .finally(() => writing.delete(written));
   writing.add(written);
@@ -264,7 +267,7 @@ const touchSession = (
 
 const rebindToken = async (
   { store }: SessionOptions,
-  cache: Cache,
+  cache: SessionCache,
   session: Session,
   domain: string,
 ): Promise<Session> => {

@@ -48,7 +48,7 @@ export const createSignIn = (parts: SignInParts): SignIn => {
     try {
       await parts.saveHash(home, user.id, await passwords.hash(pwd));
     } catch (error) {
-      log.warn({ error, user: user.id }, 'a stronger password hash was not kept');
+      log.warn({ err: error, user: user.id }, 'a stronger password hash was not kept');
     }
   };
 
@@ -58,7 +58,9 @@ export const createSignIn = (parts: SignInParts): SignIn => {
       const home = await domains.open(name);
       const user = home?.userByLogin(login);
       const verdict = await passwords.verify(user?.pwd, pwd);
-      const found = home && user && verdict.ok && !isDisabled(user) ? { home, user } : undefined;
+      // The password may have been changed while it was checked.
+      const isStill = home !== undefined && user !== undefined && home.user(user.id)?.pwd === user.pwd;
+      const found = isStill && verdict.ok && !isDisabled(user) ? { home, user } : undefined;
       return { ok: found !== undefined, found, outdated: verdict.outdated };
     };
     const { found, outdated } = await ban.attempt({ domain: name, login, address }, check);

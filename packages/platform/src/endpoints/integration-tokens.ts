@@ -62,7 +62,7 @@ export const openTokenBook = ({ domains, clock, log }: Parts): TokenBook => {
   };
   const refreshBehind = (domain: string, page: Page): void => {
     if (page.isLoading) return;
-    refresh(domain, page).catch((error) => log.warn({ domain, error }, 'integration tokens were not read again'));
+    refresh(domain, page).catch((error) => log.warn({ domain, err: error }, 'integration tokens were not read again'));
   };
 
   const open = (domain: string): Page => {
