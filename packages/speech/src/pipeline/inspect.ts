@@ -19,7 +19,9 @@ export const inspectRecording = async (
   signal: AbortSignal,
 ): Promise<Warning[]> => {
   const request = { channelMode: 'downmix', voiceActivity: false, ...(rawPcmRate && { rawPcmRate }) } as const;
-  const options = { ...line.mediaOptions(request, { facts: FACTS }), firstSec: FIRST_SEC };
+  // How long the recording is does not matter: it is not read to its end.
+  const limits = { firstSec: FIRST_SEC, maxDurationSec: Number.POSITIVE_INFINITY };
+  const options = { ...line.mediaOptions(request, { facts: FACTS }), ...limits };
   const stream = line.media.open(path, options, signal);
   // Without this a rejection that arrives while segments are still awaited would count as unhandled.
   stream.summary.catch(() => undefined);

@@ -26,6 +26,8 @@ export type Ask = {
 const RAW_PCM_RATE = 16_000;
 const MAX_SPEAKERS = 32;
 const MAX_EXTENSION_CHARS = 16;
+/** Longer than a tag may be: `haitian creole`. */
+const LANGUAGE_NAME = /^[a-z ]{2,40}$/i;
 
 /** What `output` means. An unknown one is rendered as txt under its own ending, with a warning. */
 export const readOutput = (asked: string | undefined): OutputChoice => {
@@ -87,9 +89,9 @@ export const readAsk = (read: Parameters, strict: boolean): Ask => {
 const readLanguage = (read: Parameters): string | undefined => {
   const found = read.find('language');
   if (found === undefined) return undefined;
-  return isLanguageTag(found.text)
-    ? toLanguage(found.text)
-    : read.fault(found, 'value is not a language code', 'value_error');
+  if (isLanguageTag(found.text)) return toLanguage(found.text);
+  if (LANGUAGE_NAME.test(found.text)) return found.text.toLowerCase();
+  return read.fault(found, 'value is not a language code', 'value_error');
 };
 
 type Phrases = { readonly phrases: TranscriptionRequest['hotwords']; readonly warnings: readonly Warning[] };

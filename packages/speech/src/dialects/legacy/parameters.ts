@@ -24,9 +24,12 @@ const MAX_SHOWN_CHARS = 64;
 
 export type Parameters = ReturnType<typeof createParameters>;
 
-/** The signature violations as a Problem that is written as a list. */
-const faultsProblem = (faults: readonly Fault[]): Problem => {
-  const [first] = faults as readonly [Fault, ...Fault[]];
+const rank = ({ loc: [place] }: Fault): number => (place === 'query' ? 0 : 1);
+
+/** The signature violations as a Problem that is written as a list, those of the query first. */
+const faultsProblem = (unsorted: readonly Fault[]): Problem => {
+  const faults = unsorted.toSorted((a, b) => rank(a) - rank(b));
+  const first = faults[0]!;
   return new Problem({
     code: 'invalid_request',
     status: 422,

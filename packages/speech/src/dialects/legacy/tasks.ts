@@ -62,7 +62,7 @@ export const readTask = async (parts: DialectParts, call: Call<Caller>): Promise
     transcript: job.result,
     filename: job.filename,
     choice,
-    showsWords: true,
+    showsWords: job.result.segments.some((segment) => segment.words !== undefined),
     warnings: mergeWarnings(job.result.warnings, choice.warnings),
   });
 };
