@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
+import type { Ban } from './auth/ban.ts';
 import { createPasswords, type Passwords } from './auth/password.ts';
 import { createSystemCaller } from './auth/system-caller.ts';
 import { type LoadedDomains, openDomains } from './domains/domains.ts';
@@ -13,6 +14,7 @@ import { furnishDomain } from './first-run.ts';
 import { clearModelRows, type Model, openModel } from './model/model.ts';
 import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
 import { activeConfiguration } from './resources/configurations.ts';
+import type { UsersParts } from './resources/users.ts';
 import { type Engine, memoryOf } from './rest/engine.ts';
 import { isObject, type Json } from './rest/json.ts';
 import { createPatternCache } from './rest/regex.ts';
@@ -32,9 +34,22 @@ export type Platform = AsyncDisposable & {
   /** The domain that the active configuration names for a host. */
   aliasOf(host: string): string | undefined;
   saveHash(home: Domain, userId: string, hash: string): Promise<void>;
+  /** Passwords checked by resources count as attempts from now on. */
+  useBan(ban: Ban): void;
 };
 
 const MAX_SIP_ACCOUNTS = 1000;
+
+/** What is made after the resources that need it. */
+type Late = { engine?: Engine; ban?: Ban };
+
+/** A resource's check of a password, through the ban once there is one. */
+const createVerify =
+  (passwords: Passwords, late: Late): UsersParts['verify'] =>
+  ({ home, login, address }, phc, password) => {
+    const check = () => passwords.verify(phc, password);
+    return late.ban ? late.ban.attempt({ domain: home.name, login, address }, check) : check();
+  };
 
 /** Loads the master domain and puts the engine together. The store stays its owner's. */
 export const openPlatform = async (values: PlatformSettings, store: Store, log: Log): Promise<Platform> => {
@@ -42,7 +57,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   const passwords = createPasswords();
   const secrets = openSecretBox(values.secret_key, values.data_dir);
   // Resources are named before the engine that serves them is made: what they need of it is asked for later.
-  const late: { engine?: Engine } = {};
+  const late: Late = {};
   const domainsOf = (): LoadedDomains => late.engine!.domains;
   const stamp = createStamper(() => performance.timeOrigin + performance.now());
   const model = stack.use(
@@ -60,7 +75,8 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   const clearing = createClearing(domainsOf, model);
   const resources = createResources({
     users: {
-      ...passwords,
+      hash: passwords.hash,
+      verify: createVerify(passwords, late),
       importsHashes: values['export.secrets'],
       requiresOldPassword: values['iam.require_old_pwd'],
     },
@@ -99,6 +115,9 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     clearDomain: clearing.run,
     sipAccounts: { of: (home, userId) => sipAccountsOf(engine, model, home, userId) },
     aliasOf: (host) => aliasIn(domains.master, host),
+    useBan: (ban) => {
+      late.ban = ban;
+    },
     saveHash: (home, userId, hash) => saveHash(engine, resources, home, userId, hash),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -54,6 +54,7 @@ export const startPlatform = async (
     ...(process.stderr.isTTY ? { tell: (line: string) => process.stderr.write(`${line}\n`) } : {}),
   });
   const auth = stack.use(await openAuth(authParts(values, platform, log)));
+  platform.useBan(auth.ban);
   const tokens = stack.use(openTokenBook({ domains: platform.engine.domains, clock: systemClock, log }));
   const endpoints = createEndpoints(platform, auth, tokens);
   const app = createApp(values, log);

@@ -39,7 +39,7 @@ const DEFAULT_MAX_WAIT_MS = 5000;
 const MAX_IMPORTED: Costs = { memoryKib: 262_144, passes: 10, lanes: 8 };
 
 /** Longest password that is ever looked at (characters). */
-const MAX_PASSWORD = 256;
+export const MAX_PASSWORD = 256;
 
 type Phc = { readonly costs: Costs; readonly salt: Buffer; readonly tag: Buffer };
 

@@ -2,7 +2,7 @@
  * `iam/users`: accounts. Passwords are hashed before anything is locked; who gains rights, and who may change another's
  * way in, falls under the coverage rule; the last administrator of a domain stays.
  */
-import { isPasswordHash } from '../auth/password.ts';
+import { isPasswordHash, MAX_PASSWORD } from '../auth/password.ts';
 import { badRequest, cannotApply, problem } from '../codes.ts';
 import { stringsAt } from '../domains/rights.ts';
 import type { Caller, Domain, Entity } from '../domains/types.ts';
@@ -14,7 +14,8 @@ import { timezone } from './timezone.ts';
 
 export type UsersParts = {
   hash(password: string): Promise<string>;
-  verify(phc: string | undefined, password: string): Promise<{ readonly ok: boolean }>;
+  /** Checks the caller's present password, as an attempt that the ban counts. */
+  verify(caller: Caller, phc: string | undefined, password: string): Promise<{ readonly ok: boolean }>;
   /** Hashes in PHC form are taken as such from administrators. */
   readonly importsHashes: boolean;
   readonly requiresOldPassword: boolean;
@@ -151,13 +152,13 @@ const preparePassword = async (
   const { pwd, pwd_old, ...rest } = body;
   if (pwd === undefined || pwd === null || pwd === SECRET_MASK || mode === 'remove') return rest;
   if (typeof pwd !== 'string') throw badRequest('pwd', 'must be text');
-  if (pwd === '') throw badRequest('pwd', 'must not be empty');
+  if (pwd === '' || pwd.length > MAX_PASSWORD) throw badRequest('pwd', `must have 1 to ${MAX_PASSWORD} characters`);
   const isOwn = mode === 'patch' && caller.userId === id && caller.home.name === domain.name;
   const present = domain.user(id)?.pwd;
   if (
     isOwn &&
     parts.requiresOldPassword &&
-    !(await parts.verify(present, typeof pwd_old === 'string' ? pwd_old : '')).ok
+    !(await parts.verify(caller, present, typeof pwd_old === 'string' ? pwd_old : '')).ok
   ) {
     throw cannotApply('pwd_old', 'is not the present password');
   }
