@@ -21,7 +21,8 @@ export const mountEndpoints = (app: FastifyInstance, endpoints: readonly RestEnd
     onRequest: async (request, reply) => {
       targetOf(request.raw);
       await gate.admit(request, reply, 'route');
-      refuseUnknown(methodsAt(targetOf(request.raw).path), reply);
+      const { method, path } = targetOf(request.raw);
+      refuseUnknown(method, methodsAt(path), reply);
     },
     handler: () => undefined,
   });
@@ -47,8 +48,10 @@ const mountOne = (app: FastifyInstance, endpoint: RestEndpoint, gate: Gate): voi
   });
 };
 
-const refuseUnknown = (methods: readonly string[], reply: FastifyReply): never => {
+const refuseUnknown = (method: string, methods: readonly string[], reply: FastifyReply): never => {
   if (methods.length === 0) throw notFound();
+  // The router knows both, so it was a part of the path that is too long for it.
+  if (methods.includes(method)) throw problem('uri_too_long');
   reply.header('allow', methods.join(', '));
   throw problem('method_not_allowed');
 };

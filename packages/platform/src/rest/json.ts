@@ -105,6 +105,8 @@ export const unflatten = (body: Json, roots: (name: string) => boolean): Json =>
       continue;
     }
     const path = key.split('.');
+    const forbidden = path.find((part) => FORBIDDEN_KEYS.has(part));
+    if (forbidden !== undefined) throw badRequest(forbidden, 'is no name for a field');
     const before = getPath(result, path);
     if (before !== undefined && !isSame(before, value)) throw badRequest(key, 'is given twice with different values');
     const holder = getPath(result, path.slice(0, -1));
