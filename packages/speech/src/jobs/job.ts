@@ -4,15 +4,6 @@
  */
 import type { JobStatus, Priority, Stage, TranscriptionRequest } from '../core/types.ts';
 
-export const JOB_STATUSES = [
-  'queued',
-  'running',
-  'succeeded',
-  'failed',
-  'canceled',
-  'expired',
-] as const satisfies readonly JobStatus[];
-
 export type JobError = { readonly code: string; readonly message: string; readonly param?: string };
 
 export type Callback = {

@@ -32,7 +32,6 @@ const DIGITS = 10;
 /** Ids of rows that belong to a job begin with its id, so that one range of ids holds them all, in order. */
 export const memberId = (jobId: string, number: number): string => `${jobId}.${String(number).padStart(DIGITS, '0')}`;
 export const jobIdOf = (memberRowId: string): string => memberRowId.slice(0, -(DIGITS + 1));
-export const numberOf = (memberRowId: string): number => Number(memberRowId.slice(-DIGITS));
 
 const PRIORITY_RANK = { batch: 0, interactive: 10 } as const;
 
