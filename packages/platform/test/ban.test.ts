@@ -10,6 +10,7 @@ import { networkOf } from '../src/auth/address.ts';
 import { type Ban, type BanScope, createBan, WINDOW_MS } from '../src/auth/ban.ts';
 import { type BanLedger, openBanLedger } from '../src/auth/ban-ledger.ts';
 import { openSharedBanLedger } from '../src/auth/shared-ban-ledger.ts';
+import { SYSTEM_SPACE } from '../src/domains/types.ts';
 
 const createTestClock = (): Clock & { pass(ms: number): void } => {
   let now = 1_800_000_000_000;
@@ -179,6 +180,20 @@ eachStore((driver) => {
       assert.deepEqual([count(statuses, 200), count(statuses, 429)], [50, 10]);
       assert.equal(await statusOf(ban.attempt(from(200), right)), 429);
       assert.equal(await statusOf(ban.attempt(who, right)), 200);
+    });
+
+    it('forgets after thirty days where a login signed in', async () => {
+      const clock = createTestClock();
+      const { ban } = await start(clock);
+      const who = fresh();
+      await ban.attempt(who, right);
+      const rows = () => stores[0]!.count(SYSTEM_SPACE, 'signed-in-from');
+      const before = await rows();
+      await ban.sweep();
+      assert.equal(await rows(), before);
+      clock.pass(31 * 86_400_000);
+      await ban.sweep();
+      assert.equal(await rows(), 0);
     });
 
     it('can count by login or by address alone', async () => {

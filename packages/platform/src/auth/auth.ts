@@ -39,6 +39,8 @@ export type AuthParts = {
   saveHash(home: Domain, userId: string, hash: string): Promise<void>;
 };
 
+const SWEEP_MS = 3_600_000;
+
 /** Text of a scalar setting, which is kept as `{ "value": … }`. */
 const textSetting = (domain: Domain, key: string): string | undefined => {
   const value = domain.setting(key)?.value;
@@ -87,6 +89,10 @@ export const openAuth = async (parts: AuthParts): Promise<Auth> => {
       lifetimeOf: (kind, home) => lifetimeIn(domains.loaded(home), kind, parts.lifetimes[kind]),
     }),
   );
+  const sweeper = setInterval(() => {
+    ban.sweep().catch((error) => log.warn({ err: error }, 'old sign-in addresses were not swept'));
+  }, SWEEP_MS);
+  stack.defer(() => clearInterval(sweeper));
   const watch = stack.use(watchAccounts(domains, sessions, log));
   const gate = createGate({
     domains,

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '@parley/kit/clock.ts';
-import type { Store } from '@parley/kit/store/store.ts';
+import type { Change, Store } from '@parley/kit/store/store.ts';
 import { problem } from '../codes.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
 import { networkOf } from './address.ts';
@@ -26,6 +26,8 @@ export type Ban = {
   anonymous<T extends { readonly ok: boolean }>(address: string, check: () => Promise<T>): Promise<T>;
   /** Counts a session id that was never issued; throws 429 when the address is banned. */
   unknownSession(address: string): Promise<void>;
+  /** Forgets who signed in from where too long ago. */
+  sweep(): Promise<void>;
 };
 
 /** How many failures within which time ban an account at an address. */
@@ -52,6 +54,7 @@ const DAY_MS = 86_400_000;
 const FAMILIAR_MS = 30 * DAY_MS;
 const FAMILIAR_KIND = 'signed-in-from';
 const MAX_REMEMBERED = 10_000;
+const SWEEP_PAGE = 500;
 
 const keyOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex');
 const folded = ({ domain, login }: Attempt): string[] => [domain.toLowerCase(), login.toLowerCase()];
@@ -117,6 +120,7 @@ export const createBan = (options: BanOptions): Ban => {
       await refuseWhenBanned(addressKey(address));
       await run([unknownKey(address)], async () => ({ ok: false }));
     },
+    sweep: familiar.sweep,
   };
 };
 
@@ -175,6 +179,15 @@ const createFamiliar = (store: Store, clock: Clock) => {
       written.set(id, at_ms);
       if (written.size > MAX_REMEMBERED) written.delete(written.keys().next().value!);
       await store.commit(SYSTEM_SPACE, [{ op: 'put', kind: FAMILIAR_KIND, id, data: { at_ms }, quiet: true }]);
+    },
+    sweep: async (): Promise<void> => {
+      const where = [{ path: 'at_ms', op: '<', value: clock.now() - FAMILIAR_MS }] as const;
+      for (;;) {
+        const rows = await store.query(SYSTEM_SPACE, FAMILIAR_KIND, { where, limit: SWEEP_PAGE });
+        const drops = rows.map(({ id }): Change => ({ op: 'drop', kind: FAMILIAR_KIND, id, quiet: true }));
+        if (drops.length > 0) await store.commit(SYSTEM_SPACE, drops);
+        if (rows.length < SWEEP_PAGE) return;
+      }
     },
   };
 };

@@ -109,6 +109,7 @@ describe('a resource in a body', () => {
       [JSON_TYPE, '{"a":[{"constructor":1}]}'],
       [JSON_TYPE, '{"a":"\\u0000"}'],
       [JSON_TYPE, '{"a":"\\ud800"}'],
+      [JSON_TYPE, '{"a":[-1e999]}'],
       [FORM, 'a=b'],
       [FORM, 'data=%7B'],
       [MULTIPART, multipart(['name="a"', '1'], ['name="b"', '2'])],

@@ -74,6 +74,8 @@ type Count = { keys: number };
 
 const checkNode = (value: unknown, field: string, depth: number, count: Count): void => {
   if (typeof value === 'string') checkString(value, field);
+  // `1e999` is a number to JSON and infinite to us; written out again it would be null.
+  if (value === Infinity || value === -Infinity) throw badRequest(field, 'is too large a number');
   if (typeof value !== 'object' || value === null) return;
   if (depth >= MAX_DEPTH) throw badRequest(field, `must not be nested deeper than ${MAX_DEPTH}`);
   if (Array.isArray(value)) for (const item of value) checkNode(item, field, depth + 1, count);
@@ -104,17 +106,22 @@ export const unflatten = (body: Json, roots: (name: string) => boolean): Json =>
       result[key] = isObject(result[key]) && isObject(value) ? joinBoth(value, result[key], key) : value;
       continue;
     }
-    const path = key.split('.');
-    const forbidden = path.find((part) => FORBIDDEN_KEYS.has(part));
-    if (forbidden !== undefined) throw badRequest(forbidden, 'is no name for a field');
-    const before = getPath(result, path);
-    if (before !== undefined && !isSame(before, value)) throw badRequest(key, 'is given twice with different values');
-    const holder = getPath(result, path.slice(0, -1));
-    if (holder !== undefined && !isObject(holder)) throw badRequest(key, 'is given twice with different values');
-    detach(result, path.slice(0, -1));
-    setPath(result, path, value);
+    placeFlat(result, key, value);
   }
   return result;
+};
+
+const placeFlat = (result: Json, key: string, value: unknown): void => {
+  const path = key.split('.');
+  const forbidden = path.find((part) => FORBIDDEN_KEYS.has(part));
+  if (forbidden !== undefined) throw badRequest(forbidden, 'is no name for a field');
+  const before = getPath(result, path);
+  const holder = getPath(result, path.slice(0, -1));
+  const differs = before !== undefined && !isSame(before, value);
+  if (differs || (holder !== undefined && !isObject(holder)))
+    throw badRequest(key, 'is given twice with different values');
+  detach(result, path.slice(0, -1));
+  setPath(result, path, value);
 };
 
 /** Copies the objects along a path, so that setting below them leaves the caller's own alone. */
