@@ -1,7 +1,7 @@
 /** Requests that a page of another site makes a browser send. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ADMIN_PASSWORD, type Answer, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
+import { ADMIN_PASSWORD, type Answer, cookieIn, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
 describe('a request of another site', () => {
   let platform: TestPlatform;
@@ -97,6 +97,32 @@ describe('a request of another site', () => {
     const setting = { value: { value: 'https://new.example' } };
     assert.equal((await admin.call('PATCH', 'domain/settings/public_url', { body: setting })).status, 200);
     assert.deepEqual([await statusOf('https://new.example'), await statusOf('https://phone.example')], [200, 403]);
+  });
+
+  it('is none of the addresses of a domain or of its master', async () => {
+    await using other = await startTestPlatform(undefined, { 'platform.public_url': 'https://main.example' });
+    const origin = { origin: 'https://east.example' };
+    const admin = await other.signIn('admin', ADMIN_PASSWORD);
+    for (const name of ['east', 'west']) await admin.call('POST', 'master/domains', { body: { name } });
+    await admin.call('PATCH', 'iam/sessions/current', { body: { domain: 'east' } });
+    const setting = { value: { value: 'https://east.example/' } };
+    assert.equal((await admin.call('PATCH', 'domain/settings/public_url', { body: setting })).status, 200);
+    const boss = { login: 'boss', pwd: 'Right-pass-1' };
+    assert.equal((await admin.call('POST', 'iam/users', { body: boss })).status, 200);
+    const signIn = (body: object) => other.as(origin).call('POST', 'iam/sessions', { body });
+    const answer = await signIn({ ...boss, domain: 'EAST' });
+    assert.equal(answer.status, 204);
+    assert.equal((await signIn({ ...boss, domain: 'west' })).status, 403);
+    assert.equal((await signIn({ login: 'admin', pwd: ADMIN_PASSWORD })).status, 403);
+    const session = { cookie: cookieIn(answer) };
+    for (const [from, status] of [
+      ['https://east.example', 200],
+      ['https://main.example', 200],
+      ['https://west.example', 403],
+    ] as const) {
+      const client = other.as({ ...session, origin: from });
+      assert.equal((await client.call('PATCH', 'user/ext', { body: { a: 1 } })).status, status, from);
+    }
   });
 
   it('does not choose its own host through a proxy that nobody trusts', async () => {

@@ -12,7 +12,7 @@ import { createRouteBook } from './routes.ts';
 import type { SessionKind } from './session-rows.ts';
 import { type Lifetime, openSessions, type Sessions } from './sessions.ts';
 import { openSharedBanLedger } from './shared-ban-ledger.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
+import { createSignIn, defaultDomain, type SignIn } from './sign-in.ts';
 
 export type Auth = AsyncDisposable & {
   readonly gate: Gate;
@@ -20,6 +20,8 @@ export type Auth = AsyncDisposable & {
   readonly ban: Ban;
   readonly signIn: SignIn;
   readonly cookieSecure: CookieSecure;
+  /** The domain that a sign-in means: the one it names, else what the host stands for. */
+  domainFor(named: string | undefined, host: string): Promise<Domain | undefined>;
 };
 
 export type AuthParts = {
@@ -100,8 +102,11 @@ export const openAuth = async (parts: AuthParts): Promise<Auth> => {
     ban,
     routes: createRouteBook(),
     cookieSecure: parts.cookieSecure,
-    publicUrlOf: (domain) =>
-      textSetting(domain, 'public_url') ?? textSetting(domains.master, 'public_url') ?? parts.publicUrl,
+    // People reach a working domain under its own address, or from the master's console.
+    publicUrlsOf: (domain) =>
+      [textSetting(domain, 'public_url'), textSetting(domains.master, 'public_url') ?? parts.publicUrl].filter(
+        (url) => url !== undefined,
+      ),
   });
   const signIn = createSignIn({
     domains,
@@ -121,6 +126,7 @@ export const openAuth = async (parts: AuthParts): Promise<Auth> => {
     ban,
     signIn,
     cookieSecure: parts.cookieSecure,
+    domainFor: (named, host) => domains.open(named?.toLowerCase() ?? defaultDomain(domains, parts.aliasOf, host)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 };

@@ -47,8 +47,8 @@ export type GateParts = {
   readonly ban: Ban;
   readonly routes: RouteBook;
   readonly cookieSecure: CookieSecure;
-  /** The address under which browsers know this domain, if one is set. */
-  publicUrlOf(domain: Domain): string | undefined;
+  /** The addresses under which browsers know this domain, if any are set. */
+  publicUrlsOf(domain: Domain): readonly string[];
 };
 
 /** `guessed`: at least one id was sent that was never issued. */
@@ -137,7 +137,7 @@ export const createGate = (parts: GateParts): Gate => {
   return {
     mayCall,
     checkOrigin: (request, domain = parts.domains.master) =>
-      checkOrigin(request, targetOf(request.raw).method, parts.publicUrlOf(domain)),
+      checkOrigin(request, targetOf(request.raw).method, parts.publicUrlsOf(domain)),
     admit: async (request, reply, access) => {
       const { method, path } = targetOf(request.raw);
       const first = await byHeader(request);
@@ -145,7 +145,7 @@ export const createGate = (parts: GateParts): Gate => {
       const { proof } = second;
       if (!proof) return refuse(ban, request, reply, first.guessed || second.guessed);
       const { caller, session } = proof;
-      if (session.kind === 'cookie') checkOrigin(request, method, parts.publicUrlOf(caller.domain));
+      if (session.kind === 'cookie') checkOrigin(request, method, parts.publicUrlsOf(caller.domain));
       keepAlive(request, reply, proof);
       const isOwn = access === 'signed-in' || (path === OWN_ACCOUNT && OWN_ACCOUNT_METHODS.has(method));
       if (!isOwn && !mayCall(caller, method, path)) throw problem('forbidden');

@@ -33,7 +33,7 @@ export type SignInParts = {
 };
 
 /** The domain of a request that names none (contract §6). */
-const defaultDomain = (domains: Domains, aliasOf: SignInParts['aliasOf'], host: string): string => {
+export const defaultDomain = (domains: Domains, aliasOf: SignInParts['aliasOf'], host: string): string => {
   const alias = aliasOf(host.toLowerCase());
   if (alias !== undefined) return alias;
   const working = domains.names().filter((name) => name !== domains.master.name);

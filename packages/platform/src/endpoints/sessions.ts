@@ -72,8 +72,10 @@ const hostOf = (request: FastifyRequest): string => request.hostname ?? '';
 /** Domain, login and password to a new session of an account. */
 const signIn = async ({ auth }: Parts, request: FastifyRequest, body: Json, kind: Session['kind']) => {
   const absent = body.domain === undefined || body.domain === null || body.domain === '';
+  const domain = absent ? undefined : readText(body, 'domain', MAX_DOMAIN);
+  auth.gate.checkOrigin(request, await auth.domainFor(domain, hostOf(request)));
   const { home, user } = await auth.signIn({
-    domain: absent ? undefined : readText(body, 'domain', MAX_DOMAIN),
+    domain,
     login: readText(body, 'login', MAX_LOGIN),
     pwd: typeof body.pwd === 'string' ? body.pwd : readText(body, 'pwd', Number.POSITIVE_INFINITY),
     address: request.ip,
@@ -87,6 +89,7 @@ const signIn = async ({ auth }: Parts, request: FastifyRequest, body: Json, kind
 const cloneCookie = async ({ auth }: Parts, request: FastifyRequest, reply: FastifyReply) => {
   const proof = await auth.gate.proveCookie(request);
   if (!proof) return auth.gate.unprovenCookie(request, reply);
+  auth.gate.checkOrigin(request, proof.caller.domain);
   const { home, domain, user_id: userId, id: parent } = proof.session;
   const where = { kind: 'token', home, domain, userId, parent } as const;
   return auth.sessions.create({ ...where, address: request.ip, agent: agentOf(request) });
@@ -95,7 +98,6 @@ const cloneCookie = async ({ auth }: Parts, request: FastifyRequest, reply: Fast
 const create =
   (parts: Parts) =>
   async ({ request, reply }: RestCall): Promise<unknown> => {
-    parts.auth.gate.checkOrigin(request);
     const body = await readBody(request, 'create');
     const type = body.session_type ?? undefined;
     if (type === 'token_clone_cookie') return { session_token: (await cloneCookie(parts, request, reply)).token };
