@@ -1,10 +1,12 @@
 /** `npm run soak -- NAME [options]`: the long form of what `npm test` proves shortly. Each prints what it saw. */
 import { runJobsKill } from './soak/jobs-kill.ts';
 import { runMemory } from './soak/memory.ts';
+import { runPlatformKill } from './soak/platform-kill.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   memory: runMemory,
   'jobs-kill': runJobsKill,
+  'platform-kill': runPlatformKill,
 };
 
 const [name = '', ...args] = process.argv.slice(2);
