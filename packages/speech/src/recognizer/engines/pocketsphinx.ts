@@ -124,6 +124,9 @@ const createPool = (create: () => Promise<Decoder>, first: Decoder, most: number
   };
 };
 
+/** For the scheduler's express slot: a short utterance must not wait for a minute-long one. Made when first needed. */
+const EXPRESS_DECODERS = 1;
+
 /** Opens a model: checks it, loads its first decoder and says what it can do. */
 export const openPocketsphinx: OpenEngine = async (model, slots, announce): Promise<Engine> => {
   announce(`checking ${model.id}`);
@@ -135,7 +138,7 @@ export const openPocketsphinx: OpenEngine = async (model, slots, announce): Prom
   const create = (): Promise<Decoder> => library.createDecoder(settings);
   // Everything it does is in native code, so more than a decoder a core gains nothing and costs memory.
   const decoders = Math.min(slots, availableParallelism());
-  const pool = createPool(create, await create(), decoders);
+  const pool = createPool(create, await create(), decoders + EXPRESS_DECODERS);
   return {
     facts: factsOf(model, decoders),
     recognize: async (utterance, options) => {
