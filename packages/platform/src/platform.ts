@@ -59,21 +59,14 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   // Resources are named before the engine that serves them is made: what they need of it is asked for later.
   const late: Late = {};
   const domainsOf = (): LoadedDomains => late.engine!.domains;
+  const fileRoots = [values.data_dir, ...values['files.roots']];
   const stamp = createStamper(() => performance.timeOrigin + performance.now());
   const model = stack.use(
-    openModel({
-      store,
-      secrets,
-      log,
-      clock: systemClock,
-      dataDir: values.data_dir,
-      maxFileBytes: values['files.max_bytes'],
-      domains: domainsOf,
-      stamp,
-    }),
+    openModel({ ...modelParts(values), store, secrets, log, fileRoots, stamp, domains: domainsOf }),
   );
   const clearing = createClearing(domainsOf, model);
   const resources = createResources({
+    storages: { roots: fileRoots },
     users: {
       hash: passwords.hash,
       verify: createVerify(passwords, late),
@@ -122,6 +115,12 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 };
+
+const modelParts = (values: PlatformSettings) => ({
+  clock: systemClock,
+  dataDir: values.data_dir,
+  maxFileBytes: values['files.max_bytes'],
+});
 
 const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {
   const running = new Map<string, Promise<void>>();

@@ -52,12 +52,7 @@ export const PLATFORM_SETTINGS = {
   'session.token_max': duration('30d', 'A token session ends after this long in any case.'),
   'session.max_per_user': int(100, 'Sessions of one user at once; the oldest ends.', { min: 1, max: 10_000 }),
   'ban.key': choice(['address+login', 'address', 'login'], 'address+login', 'What failed sign-ins are counted by.'),
-  'iam.grant_requires_coverage': flag(true, 'Only who covers the routes of a role may grant it.'),
   'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
-  'memory.max_rows': int(2_000_000, 'Most descriptor rows kept in memory by one node.', {
-    min: 1000,
-    max: 100_000_000,
-  }),
   'files.max_bytes': bytes('256 MiB', 'Largest attachment.'),
   'files.roots': list([], 'Folders that storages of type fs may lie in; the data folder always may.'),
 } satisfies Declaration;

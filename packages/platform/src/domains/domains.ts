@@ -116,7 +116,7 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
 const CLEAR_PAGE_ROWS = 1000;
 
 /** Removes every row of a kind, a page a commit. */
-export const clearKind = async (store: Store, domain: string, kind: string): Promise<void> => {
+const clearKind = async (store: Store, domain: string, kind: string): Promise<void> => {
   while (true) {
     const rows = await store.query(domain, kind, { limit: CLEAR_PAGE_ROWS });
     if (rows.length === 0) return;

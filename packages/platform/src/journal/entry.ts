@@ -32,7 +32,7 @@ const isObject = (value: unknown): value is Entity =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Names in flat form (`opts.roles`) of what differs. The stamp of the write itself is no change. */
-export const changedFields = (before: Entity, after: Entity): string[] => {
+const changedFields = (before: Entity, after: Entity): string[] => {
   const names: string[] = [];
   const compare = (left: unknown, right: unknown, name: string): void => {
     if (left === right) return;

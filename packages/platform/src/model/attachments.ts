@@ -21,6 +21,8 @@ const placeOf = ({ domain, model, id, property }: Place) => ({
   property: property!,
 });
 
+const filesAt = (model: Model, place: Place) => model.filesOf(place.domain, place.model);
+
 const infoOf = (value: unknown): FileInfo | undefined => (isObject(value) ? (value as unknown as FileInfo) : undefined);
 
 export const putAttachment = async (model: Model, call: RestCall, place: Place): Promise<unknown> => {
@@ -29,10 +31,10 @@ export const putAttachment = async (model: Model, call: RestCall, place: Place):
   if (!before) throw notFound();
   const upload = await openUpload(call.request, model.maxFileBytes);
   const facts = { name: nameOf(call, upload.name, place.property!), type: typeOf(upload.type) };
-  const info = await model.files.put(placeOf(place), upload.stream, facts);
+  const info = await filesAt(model, place).put(placeOf(place), upload.stream, facts);
   const item = await model.items.set(write, place.property!, info);
   const old = infoOf(before[place.property!]);
-  if (old && old.md5 !== info.md5) await model.files.remove(placeOf(place), old.md5);
+  if (old && old.md5 !== info.md5) await filesAt(model, place).remove(placeOf(place), old.md5);
   return sendJson(call.reply.header('etag', etagOfItem(item)), JSON.stringify(showItem(place.model, item)));
 };
 
@@ -50,7 +52,7 @@ export const getAttachment = async (model: Model, call: RestCall, place: Place):
   const asAttachment = readFlag(call.request.query as RawQuery, 'attachment');
   const item = await model.items.read(place.domain, place.model, place.id!);
   const info = infoOf(item?.[place.property!]);
-  const stream = info && (await model.files.get(placeOf(place), info.md5));
+  const stream = info && (await filesAt(model, place).get(placeOf(place), info.md5));
   if (!info || !stream) throw notFound();
   call.reply.header('etag', `"${info.md5}"`);
   return sendFile(call.reply, { stream, sizeBytes: info.size, name: info.name, type: typeByName(info) }, asAttachment);
@@ -88,6 +90,6 @@ export const removeAttachment = async (model: Model, call: RestCall, place: Plac
   if (!info) throw notFound();
   const write = { domain: place.domain, model: place.model, id: place.id!, ifMatch: call.request.headers['if-match'] };
   await model.items.set(write, place.property!, undefined);
-  await model.files.remove(placeOf(place), info.md5);
+  await filesAt(model, place).remove(placeOf(place), info.md5);
   return call.reply.code(204).send();
 };

@@ -60,7 +60,7 @@ export const checkOptions = (options: Json, propertyNames: ReadonlySet<string>, 
     }
   }
   checkStorage(options.storage_instance, 'opts.storage_instance', ['postgresql'], domain);
-  checkStorage(options.filestorage_instance, 'opts.filestorage_instance', ['fs', 's3'], domain);
+  checkStorage(options.filestorage_instance, 'opts.filestorage_instance', ['fs'], domain);
 };
 
 const checkWord = (options: Json, name: string, words: readonly string[]): void => {

@@ -87,7 +87,7 @@ const isAttachment = ({ properties }: ModelClass, name: string): boolean =>
   properties.some((property) => property.name === name && property.data_type === 'attachment');
 
 const createHandlers = (engine: Engine, model: Model): Record<Level, Record<string, Handler>> => {
-  const { items, files } = model;
+  const { items, filesOf } = model;
   const send = (call: RestCall, { model: of }: Place, item: Json): unknown =>
     sendJson(call.reply.header('etag', etagOfItem(item)), JSON.stringify(showItem(of, item)));
   const writeOf = (call: RestCall, { domain, model: of, id }: Place): ItemWrite => ({
@@ -131,7 +131,7 @@ const createHandlers = (engine: Engine, model: Model): Record<Level, Record<stri
       DELETE: async (call, place) => {
         await readDocument(call.request, 'delete');
         await items.remove(writeOf(call, place));
-        await removeFiles(files, place.domain, place.model, [place.id!]);
+        await removeFiles(filesOf, place.domain, place.model, [place.id!]);
         return call.reply.code(204).send();
       },
     },

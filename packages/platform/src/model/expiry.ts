@@ -5,7 +5,7 @@ import type { ModelClass } from './model-class.ts';
 /** Member of a row that holds the moment; never shown. */
 export const EXPIRES_AT = '_expires';
 /** Later than any other. */
-export const NEVER = '9999-12-31T23:59:59.999999Z';
+const NEVER = '9999-12-31T23:59:59.999999Z';
 
 const stampOf = (item: Json, name: 'ct' | 'lwt'): string | undefined => {
   const value = isObject(item.ext) ? item.ext[name] : undefined;

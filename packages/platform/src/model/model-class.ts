@@ -32,7 +32,7 @@ const MAX_CLASS_SEGMENTS = 8;
 /** Text compares alike everywhere; 64-bit numbers may be kept as text, and lists and objects never compare. */
 const PUSHABLE = new Set(['string', 'integer', 'int', 'boolean', 'datetime', 'date', 'time', 'uuid', 'enum']);
 
-export const kindOf = (classId: unknown): string => `model:${String(classId)}`;
+const kindOf = (classId: unknown): string => `model:${String(classId)}`;
 
 export const createModelClasses = (): ModelClasses => {
   const known = new WeakMap<Entity, { readonly line: readonly Entity[]; readonly model: ModelClass }>();

@@ -1,12 +1,16 @@
 /** The data of classes, put together: where rows lie, items, files, what classes ask of their rows, the sweep of what expired. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
+import { problem } from '../codes.ts';
 import type { LoadedDomains } from '../domains/domains.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import type { ClassesParts } from '../resources/classes.ts';
+import { isBelowRoot } from '../resources/storages.ts';
+import { isObject } from '../rest/json.ts';
+import { isOwnStorage } from './class-options.ts';
 import { doesExpire, EXPIRES_AT } from './expiry.ts';
 import { type Files, openFiles } from './files.ts';
 import { createItems, type Items } from './items.ts';
@@ -19,7 +23,10 @@ export type Model = AsyncDisposable & {
   readonly classes: ModelClasses;
   readonly source: RowSource;
   readonly items: Items;
+  /** Files of the platform's own. */
   readonly files: Files;
+  /** Where the files of a class lie. */
+  filesOf(domain: Domain, model: ModelClass): Files;
   readonly maxFileBytes: number;
   /** For the resource that defines classes. */
   readonly ofClasses: ClassesParts;
@@ -32,6 +39,8 @@ export type ModelParts = {
   readonly log: Log;
   readonly clock: Clock;
   readonly dataDir: string;
+  /** Folders in which a storage of type fs may lie. */
+  readonly fileRoots: readonly string[];
   readonly maxFileBytes: number;
   domains(): LoadedDomains;
   stamp(after?: string): string;
@@ -46,16 +55,18 @@ export const openModel = (parts: ModelParts): Model => {
   const classes = createModelClasses();
   const source = openRowSource({ store, secrets, log });
   const files = openFiles(join(parts.dataDir, 'files'));
+  const filesOf = createFilesOf(parts, files);
   const sweeping = new AbortController();
-  const sweeper = keepSweeping(parts, classes, source, files, sweeping.signal);
+  const sweeper = keepSweeping(parts, classes, source, filesOf, sweeping.signal);
   return {
     classes,
     source,
     files,
+    filesOf,
     maxFileBytes: parts.maxFileBytes,
     items: createItems({ source, secrets, stamp }),
     stamp: () => stamp(),
-    ofClasses: createClassesParts(parts, classes, source, files),
+    ofClasses: createClassesParts(parts, classes, source, filesOf),
     [Symbol.asyncDispose]: async () => {
       sweeping.abort();
       await sweeper;
@@ -68,7 +79,7 @@ const createClassesParts = (
   { store, log }: ModelParts,
   classes: ModelClasses,
   source: RowSource,
-  files: Files,
+  filesOf: FilesOf,
 ): ClassesParts => {
   const rowsOf = (domain: Domain, entity: Entity) => source.open(domain, classes.of(domain, entity));
   return {
@@ -89,7 +100,9 @@ const createClassesParts = (
       ) {
         await rows.drop(page.map(({ id }) => id));
       }
-      await files.remove({ domain: domain.name, classId: String(entity.id) });
+      const model = classes.of(domain, entity);
+      if (!hasFiles(model)) return;
+      await filesOf(domain, model).remove({ domain: domain.name, classId: model.id });
     },
     checkStorage: (domain, instance) => source.check(domain, instance),
     prepareIndexes: (kind, paths) => {
@@ -116,7 +129,7 @@ const keepSweeping = async (
   parts: ModelParts,
   classes: ModelClasses,
   source: RowSource,
-  files: Files,
+  filesOf: FilesOf,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
@@ -125,7 +138,7 @@ const keepSweeping = async (
       const domains = parts.domains();
       for (const name of domains.names()) {
         const domain = domains.loaded(name);
-        if (domain) await sweepDomain(domain, classes, source, files, parts.stamp());
+        if (domain) await sweepDomain(domain, classes, source, filesOf, parts.stamp());
       }
     } catch (thrown) {
       if (!signal.aborted) parts.log.warn({ err: thrown }, 'expired items were not swept');
@@ -138,7 +151,7 @@ const sweepDomain = async (
   domain: Domain,
   classes: ModelClasses,
   source: RowSource,
-  files: Files,
+  filesOf: FilesOf,
   now: string,
 ): Promise<void> => {
   for (const entity of domain.all('class')) {
@@ -150,7 +163,7 @@ const sweepDomain = async (
     if (over.length === 0) continue;
     await rows.drop(over.map(({ id }) => id));
     await removeFiles(
-      files,
+      filesOf,
       domain,
       model,
       over.map(({ id }) => id),
@@ -158,15 +171,36 @@ const sweepDomain = async (
   }
 };
 
+const hasFiles = ({ properties }: ModelClass): boolean =>
+  properties.some(({ data_type }) => data_type === 'attachment');
+
 /** Files of items that are gone. */
 export const removeFiles = async (
-  files: Files,
+  filesOf: FilesOf,
   domain: Domain,
   model: ModelClass,
   ids: readonly string[],
 ): Promise<void> => {
-  if (!model.properties.some(({ data_type }) => data_type === 'attachment')) return;
-  for (const id of ids) await files.remove({ domain: domain.name, classId: model.id, id });
+  if (!hasFiles(model)) return;
+  for (const id of ids) await filesOf(domain, model).remove({ domain: domain.name, classId: model.id, id });
+};
+
+export type FilesOf = Model['filesOf'];
+
+/** The data folder's own, or the folder of the storage that the class names. */
+const createFilesOf = ({ dataDir, fileRoots }: ModelParts, own: Files): FilesOf => {
+  return (domain, { options }) => {
+    const instance = options.filestorage_instance;
+    if (isOwnStorage(instance)) return own;
+    const [id] = domain.find('storage', 'instance', String(instance));
+    const storage = id === undefined ? undefined : domain.get('storage', id);
+    const params = storage?.type === 'fs' && isObject(storage.params) ? storage.params : undefined;
+    const prefix = typeof params?.prefix === 'string' ? params.prefix : '';
+    if (!params || !isBelowRoot(prefix, fileRoots)) {
+      throw problem('unavailable', { message: 'The file storage of this class is gone' });
+    }
+    return openFiles(resolve(dataDir, prefix));
+  };
 };
 
 /** Removes the rows and files of every class of a domain. */

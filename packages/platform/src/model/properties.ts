@@ -98,7 +98,7 @@ const checkItems = (name: string, items: readonly unknown[] | undefined): void =
 };
 
 /** Codes of an enumeration's items: texts, or objects with a `code`. */
-export const codesOf = (items: readonly unknown[] | undefined): string[] =>
+const codesOf = (items: readonly unknown[] | undefined): string[] =>
   (items ?? []).flatMap((item) => {
     const code = isObject(item) ? item.code : item;
     return typeof code === 'string' && code !== '' ? [code] : [];
@@ -143,7 +143,7 @@ export const effectiveProperties = (line: readonly Entity[]): Property[] => {
 const WIDER: Readonly<Record<string, readonly DataType[]>> = { integer: ['long', 'float'], int: ['long', 'float'] };
 
 /** An override may widen a number or open the type to any; `int` is another word for `integer`. */
-export const isCompatible = (before: Property, after: Property): boolean => {
+const isCompatible = (before: Property, after: Property): boolean => {
   if ((before.multi ?? false) !== (after.multi ?? false)) return false;
   const same = (type: DataType): DataType => (type === 'int' ? 'integer' : type);
   if (same(before.data_type) === same(after.data_type) || after.data_type === 'any') return true;

@@ -91,7 +91,10 @@ const urlOf = (domain: Domain, instance: string, secrets: SecretBox): string | u
   if (storage?.type !== 'postgresql' || !params) return undefined;
   const sealed = typeof params.pwd === 'string' ? params.pwd : '';
   const url = new URL('postgres://localhost');
-  url.hostname = String(params.host ?? 'localhost');
+  const host = String(params.host ?? 'localhost');
+  // A folder is where a socket of the same machine lies.
+  if (host.startsWith('/')) url.searchParams.set('host', host);
+  else url.hostname = host;
   url.port = String(params.port ?? 5432);
   url.username = encodeURIComponent(String(params.login ?? ''));
   url.password = encodeURIComponent(secrets.isSealed(sealed) ? secrets.open(sealed) : sealed);

@@ -11,12 +11,13 @@ import { projects } from './projects.ts';
 import { roles } from './roles.ts';
 import { settings } from './settings.ts';
 import { storageRules } from './storage-rules.ts';
-import { storages } from './storages.ts';
+import { createStorages, type StoragesParts } from './storages.ts';
 import { subordinations } from './subordinations.ts';
 import { svcscripts } from './svcscripts.ts';
 import { createUsers, type UsersParts } from './users.ts';
 
 export type ResourcesParts = {
+  readonly storages: StoragesParts;
   readonly users: UsersParts;
   readonly classes: ClassesParts;
   readonly domains: DomainsResourceParts;
@@ -33,7 +34,7 @@ export const createResources = (parts: ResourcesParts): Resources => {
   const classes = createClasses(parts.classes);
   const domains = createDomainsResource(parts.domains);
   const all = [
-    storages,
+    createStorages(parts.storages),
     users,
     classes,
     svcscripts,

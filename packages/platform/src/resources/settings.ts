@@ -35,7 +35,7 @@ const REGISTRY: Readonly<Record<string, Field>> = {
 /** Keys whose value decides who gets which rights. */
 const GUARDED = new Set(['iam_token_svcscript_code', 'iam_external_svcscript_code', 'svcscript_rights']);
 
-export const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
+const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
 
 export const settings = defineResource({
   path: 'domain/settings',

@@ -1,8 +1,9 @@
 /** `domain/storages`: connections to databases, queues and file stores. Their passwords and keys are sealed and masked. */
-import { badRequest, cannotApply } from '../codes.ts';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { cannotApply } from '../codes.ts';
 import { anything, bool, type Field, integer, key, list, object, text } from '../rest/field.ts';
 import { isObject } from '../rest/json.ts';
-import { defineResource } from '../rest/resource.ts';
+import { defineResource, type Resource } from '../rest/resource.ts';
 
 const SECRET_PARAMS = ['pwd', 'password', 'secretKey', 'secret', 'token', 'private_key'];
 
@@ -20,34 +21,40 @@ const PARAMS: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
 
 const TYPE = /^[a-z0-9_]+$/;
 
-export const storages = defineResource({
-  path: 'domain/storages',
-  kind: 'storage',
-  summary: 'data storage connections',
-  unique: ['instance'],
-  lookup: ['instance'],
-  list: ['id', 'type', 'instance', 'params', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
-  fields: {
-    instance: key({ required: true }),
-    type: key({ required: true, description: 'postgresql, clickhouse, kafka, fs, s3 or another word.' }),
-    params: object({}, { fallback: {}, secrets: SECRET_PARAMS, maxBytes: 65_536 }),
-  },
-  isExclusive: (mode) => mode === 'remove',
-  beforeSave: (draft) => {
-    const type = String(draft.type);
-    if (!TYPE.test(type)) throw cannotApply('type', 'must be lower-case letters, digits and _');
-    checkParams(type, draft.params);
-    if (type === 'fs') checkPrefix(draft.params);
-  },
-  beforeRemove: ({ instance }, { domain }) => {
-    for (const each of domain.all('class')) {
-      const opts = isObject(each.opts) ? each.opts : {};
-      if (opts.storage_instance === instance || opts.filestorage_instance === instance) {
-        throw cannotApply('instance', 'referenced', { by: { class: each.classname } });
+export type StoragesParts = {
+  /** Folders in which a storage of type fs may lie. */
+  readonly roots: readonly string[];
+};
+
+export const createStorages = ({ roots }: StoragesParts): Resource =>
+  defineResource({
+    path: 'domain/storages',
+    kind: 'storage',
+    summary: 'data storage connections',
+    unique: ['instance'],
+    lookup: ['instance'],
+    list: ['id', 'type', 'instance', 'params', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
+    fields: {
+      instance: key({ required: true }),
+      type: key({ required: true, description: 'postgresql, clickhouse, kafka, fs, s3 or another word.' }),
+      params: object({}, { fallback: {}, secrets: SECRET_PARAMS, maxBytes: 65_536 }),
+    },
+    isExclusive: (mode) => mode === 'remove',
+    beforeSave: (draft) => {
+      const type = String(draft.type);
+      if (!TYPE.test(type)) throw cannotApply('type', 'must be lower-case letters, digits and _');
+      checkParams(type, draft.params);
+      if (type === 'fs') checkPrefix(draft.params, roots);
+    },
+    beforeRemove: ({ instance }, { domain }) => {
+      for (const each of domain.all('class')) {
+        const opts = isObject(each.opts) ? each.opts : {};
+        if (opts.storage_instance === instance || opts.filestorage_instance === instance) {
+          throw cannotApply('instance', 'referenced', { by: { class: each.classname } });
+        }
       }
-    }
-  },
-});
+    },
+  });
 
 const checkParams = (type: string, params: unknown): void => {
   const known = Object.hasOwn(PARAMS, type) ? PARAMS[type] : undefined;
@@ -55,8 +62,15 @@ const checkParams = (type: string, params: unknown): void => {
   else anything().check(params, 'params');
 };
 
-const checkPrefix = (params: unknown): void => {
+const checkPrefix = (params: unknown, roots: readonly string[]): void => {
   const prefix = isObject(params) ? params.prefix : undefined;
-  if (typeof prefix !== 'string') return;
-  if (prefix.split(/[\\/]/).includes('..')) throw badRequest('params.prefix', 'must not climb with ..');
+  if (typeof prefix !== 'string' || prefix === '') return;
+  if (!isBelowRoot(prefix, roots)) throw cannotApply('params.prefix', 'lies in none of the folders allowed for files');
 };
+
+/** True when the folder is one of the roots or lies below one. */
+export const isBelowRoot = (folder: string, roots: readonly string[]): boolean =>
+  roots.some((root) => {
+    const way = relative(resolve(root), resolve(root, folder));
+    return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));
+  });

@@ -22,7 +22,7 @@ export type UsersParts = {
 };
 
 /** The role whose last holder stays. */
-export const ADMIN_ROLE = 'admin';
+const ADMIN_ROLE = 'admin';
 
 const EVERYTHING = [{ methods: ['*'], url: '*' }];
 

@@ -59,8 +59,8 @@ export type FieldOptions = {
 export const SECRET_MASK = '*****';
 
 const MAX_KEY = 128;
-export const MAX_TEXT = 1024;
-export const MAX_COMMENT = 65_536;
+const MAX_TEXT = 1024;
+const MAX_COMMENT = 65_536;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const CONTROL = /[\u0000-\u001f\u007f]/;

@@ -4,9 +4,9 @@ import { badRequest } from '../codes.ts';
 export type Json = { [key: string]: unknown };
 
 /** Nesting of a request body; deeper is refused before anything recurses over it. */
-export const MAX_DEPTH = 32;
+const MAX_DEPTH = 32;
 /** Keys of all objects of one body together. */
-export const MAX_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 /** Names that would reach an object's prototype. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);

@@ -43,7 +43,7 @@ export const list = (engine: Engine, resource: Resource) => {
 };
 
 /** Headers that tell of a lowered limit, and of the count where it was asked for. */
-export const addListHeaders = (
+const addListHeaders = (
   { request, reply }: { request: RestCall['request']; reply: FastifyReply },
   query: ListQuery,
   count: () => number,
@@ -61,7 +61,7 @@ export const addCount = async (
 };
 
 /** Keeps compiled queries by the text of the query; only for collections whose fields never change. */
-export const keepQueries = (parse: (query: RawQuery) => ListQuery): ((url: string, query: RawQuery) => ListQuery) => {
+const keepQueries = (parse: (query: RawQuery) => ListQuery): ((url: string, query: RawQuery) => ListQuery) => {
   const kept = new Map<string, ListQuery>();
   return (url, query) => {
     const at = url.indexOf('?');

@@ -9,7 +9,7 @@ export type Mask = { readonly name: string; apply(document: Json): Json };
 const MAX_NAMES = 500;
 
 /** Everything. */
-export const FULL_MASK: Mask = { name: '*', apply: (document) => document };
+const FULL_MASK: Mask = { name: '*', apply: (document) => document };
 
 /** Parses the parameter; undefined when it is absent or empty. `fieldOf` gives the true name of a first part. */
 export const parseMask = (source: string | undefined, fieldOf: (name: string) => string): Mask | undefined => {

@@ -44,7 +44,7 @@ export const readFlag = (query: RawQuery, name: string): boolean => {
 };
 
 /** A whole number from 0; undefined when absent or empty. */
-export const readCount = (query: RawQuery, name: string): number | undefined => {
+const readCount = (query: RawQuery, name: string): number | undefined => {
   const word = (readText(query, name) ?? '').trim();
   if (word === '') return undefined;
   const number = Number(word);
@@ -53,7 +53,7 @@ export const readCount = (query: RawQuery, name: string): number | undefined => 
 };
 
 /** The `filter` parameter as JSON. */
-export const readFilter = (query: RawQuery, resolve: ResolveField, cache: PatternCache): Filter => {
+const readFilter = (query: RawQuery, resolve: ResolveField, cache: PatternCache): Filter => {
   const source = readText(query, 'filter');
   if (source === undefined || source.trim() === '') return MATCH_ALL;
   if (Buffer.byteLength(source) > MAX_FILTER_BYTES)

@@ -25,7 +25,7 @@ const split = <T>(source: string, field: string, bound: (part: string, isHigh: b
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i;
 
-export const parseNumber = (source: string, field: string): number => {
+const parseNumber = (source: string, field: string): number => {
   const trimmed = source.trim();
   if (!NUMBER.test(trimmed)) throw badRequest(field, 'filter is not a number or a range of numbers');
   return Number(trimmed);
