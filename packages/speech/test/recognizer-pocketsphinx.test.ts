@@ -128,6 +128,17 @@ describe('PocketSphinx', { skip }, () => {
     }
   });
 
+  it('gives words for an utterance that is cut in the middle of a word', async () => {
+    const silent: number[] = [];
+    for (const { utterance } of sentences) {
+      for (let share = 0.5; share < 0.9; share += 0.05) {
+        const cut = toUtterance(utterance.samples.slice(0, Math.floor(utterance.samples.length * share)));
+        if ((await recognizer.recognize(cut, {}, never)).text === '') silent.push(share);
+      }
+    }
+    assert.deepEqual(silent, []);
+  });
+
   it('refuses what it cannot do', async () => {
     const { utterance } = sentences[0]!;
     const code = 'capability_unavailable';

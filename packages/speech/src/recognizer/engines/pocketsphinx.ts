@@ -124,6 +124,19 @@ const createPool = (create: () => Promise<Decoder>, first: Decoder, most: number
   };
 };
 
+/** Quiet that is added where an utterance seems to break off, s. */
+const QUIET_END_SEC = 0.3;
+
+/**
+ * An utterance cut in the middle of a word reaches no final state of the lattice, and PocketSphinx then gives no words
+ * at all (seen); with a little quiet behind it the words are there.
+ */
+const withQuietEnd = (samples: Int16Array): Int16Array => {
+  const longer = new Int16Array(samples.length + QUIET_END_SEC * SAMPLE_RATE);
+  longer.set(samples);
+  return longer;
+};
+
 /** For the scheduler's express slot: a short utterance must not wait for a minute-long one. Made when first needed. */
 const EXPRESS_DECODERS = 1;
 
@@ -150,7 +163,10 @@ export const openPocketsphinx: OpenEngine = async (model, slots, announce): Prom
       }
       if (isSilent(utterance.samples)) return { text: '', tokens: [], words: [] };
       const samples = toSamples(utterance);
-      return toRecognition(await pool.use((decoder) => decoder.decode(samples)));
+      return pool.use(async (decoder) => {
+        const heard = toRecognition(await decoder.decode(samples));
+        return heard.text === '' ? toRecognition(await decoder.decode(withQuietEnd(samples))) : heard;
+      });
     },
   };
 };
