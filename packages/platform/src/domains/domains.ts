@@ -35,18 +35,59 @@ const MAX_TREE_DEPTH = 64;
 
 const NO_OPTS: Entity = {};
 
-/** Opens the master domain; names it first where nothing was ever written. */
-export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> => {
-  const { store, log, kinds } = parts;
-  const masterName = await nameMaster(store, parts.masterName);
-  const following = new AbortController();
-  const listeners = new Set<(changed: Changed) => void>();
-  const domains = new Map<string, Promise<DomainMemory>>();
+/** The memories of the domains that were asked for; on PostgreSQL each follows its feed. */
+const createMemories = (
+  { store, log, kinds }: DomainsParts,
+  factsOf: (name: string) => DomainFacts,
+  onChange: (changed: Changed) => void,
+) => {
+  const loading = new Map<string, Promise<DomainMemory>>();
   const ready = new Map<string, DomainMemory>();
+  const endings = new Map<string, AbortController>();
   const followers = new Set<Promise<void>>();
 
+  const load = async (name: string): Promise<DomainMemory> => {
+    const memory = await loadDomain({ name, store, kinds, log, facts: () => factsOf(name), onChange });
+    ready.set(name, memory);
+    if (store.driver === 'postgres') {
+      const ending = new AbortController();
+      endings.set(name, ending);
+      const follower = memory.follow(ending.signal).finally(() => followers.delete(follower));
+      followers.add(follower);
+    }
+    return memory;
+  };
+  return {
+    get: (name: string) => ready.get(name),
+    prepare: (name: string): Promise<DomainMemory> => {
+      const known = loading.get(name);
+      if (known !== undefined) return known;
+      const job = load(name);
+      loading.set(name, job);
+      job.catch(() => loading.delete(name));
+      return job;
+    },
+    forget: (name: string): void => {
+      endings.get(name)?.abort();
+      endings.delete(name);
+      loading.delete(name);
+      ready.delete(name);
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      for (const ending of endings.values()) ending.abort();
+      await Promise.all(followers);
+    },
+  };
+};
+
+/** Opens the master domain; names it first where nothing was ever written. */
+export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> => {
+  const { store, kinds } = parts;
+  const masterName = await nameMaster(store, parts.masterName);
+  const listeners = new Set<(changed: Changed) => void>();
+
   const rowOf = (name: string): Entity | undefined => {
-    const master = ready.get(masterName);
+    const master = memories.get(masterName);
     const [id] = master?.find('domain', 'name', name) ?? [];
     return id === undefined ? undefined : master?.get('domain', id);
   };
@@ -60,39 +101,23 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
     };
   };
   const onChange = (changed: Changed): void => {
+    // A domain that is no more must not be found in memory when one of its name is made again.
+    if (changed.kind === 'domain' && changed.before && !changed.after) memories.forget(String(changed.before.name));
     for (const listener of listeners) listener(changed);
   };
-  const load = async (name: string): Promise<DomainMemory> => {
-    const facts = (): DomainFacts => factsOf(name);
-    const memory = await loadDomain({ name, store, kinds, log, facts, onChange });
-    ready.set(name, memory);
-    if (store.driver === 'postgres') {
-      const follower = memory.follow(following.signal).finally(() => followers.delete(follower));
-      followers.add(follower);
-    }
-    return memory;
-  };
-  const prepare = (name: string): Promise<DomainMemory> => {
-    const known = domains.get(name);
-    if (known !== undefined) return known;
-    const loading = load(name);
-    domains.set(name, loading);
-    loading.catch(() => domains.delete(name));
-    return loading;
-  };
+  const memories = createMemories(parts, factsOf, onChange);
   const exists = (name: string): boolean => name === masterName || rowOf(name) !== undefined;
-  const master = await prepare(masterName);
+  const master = await memories.prepare(masterName);
   return {
     store,
     master,
-    prepare,
+    prepare: memories.prepare,
     clear: async (name) => {
-      domains.delete(name);
-      ready.delete(name);
+      memories.forget(name);
       for (const kind of [...kinds.map((spec) => spec.kind), 'counter']) await clearKind(store, name, kind);
     },
-    open: async (name) => (exists(name) ? prepare(name) : undefined),
-    loaded: (name) => (exists(name) ? ready.get(name) : undefined),
+    open: async (name) => (exists(name) ? memories.prepare(name) : undefined),
+    loaded: (name) => (exists(name) ? memories.get(name) : undefined),
     names: () => [masterName, ...namesOf(master).filter((name) => name !== masterName)],
     isBelow: (name, ancestor) => {
       let current = exists(name) ? factsOf(name).parent : undefined;
@@ -106,10 +131,7 @@ export const openDomains = async (parts: DomainsParts): Promise<LoadedDomains> =
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    [Symbol.asyncDispose]: async () => {
-      following.abort();
-      await Promise.all(followers);
-    },
+    [Symbol.asyncDispose]: () => memories[Symbol.asyncDispose](),
   };
 };
 
