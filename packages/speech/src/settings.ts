@@ -108,6 +108,19 @@ export const SPEECH_SETTINGS = {
     [],
     'Hosts (host or host:port) that deliveries may reach although private or without TLS.',
   ),
+  'realtime.model': text('', 'Model of realtime sessions that name none; empty is the best streaming one installed.'),
+  'realtime.final_model': text('', 'Offline model that hears each utterance again for its final text; empty is none.'),
+  'realtime.max_sessions': int(0, 'Realtime sessions at once.', { min: 0, max: 10_000 }),
+  'realtime.max_buffered_seconds': number(30, 'Audio a realtime client may be ahead of the engine, s.', {
+    min: 1,
+    max: 600,
+  }),
+  'realtime.max_utterance': duration('20s', 'Longest utterance where the voice detector finds the ends.'),
+  'realtime.max_session': duration('2h', 'Longest realtime session.'),
+  'realtime.idle_timeout': duration('5m', 'A realtime client that sent nothing for this long is disconnected.'),
+  'realtime.no_audio_timeout': duration('60s', 'So is one that has not sent any audio this long after connecting.'),
+  'realtime.ping_interval': duration('20s', 'Between two pings; a client that does not answer one is disconnected.'),
+  'realtime.ga_events': flag(true, 'Send realtime events under their newer names too.'),
   'postproc.punctuation.enabled': flag(false, 'Punctuate unless a request says otherwise.'),
   'postproc.itn.enabled': flag(false, 'Write numbers as digits unless a request says otherwise.'),
   'postproc.hotwords.enabled': flag(true, 'Allow hotwords.'),
@@ -131,9 +144,12 @@ export type Sizing = {
   readonly maxResidentModels: number;
   readonly mediaProcesses: number;
   readonly jobWorkers: number;
+  readonly realtimeSessions: number;
 };
 
 const MIB = 2 ** 20;
+/** Real-time sessions a core is trusted with. */
+const SESSIONS_PER_CORE = 16;
 /** A model of the catalog takes about this much, MiB; only used to guess how many fit. */
 const TYPICAL_MODEL_MIB = 1500;
 
@@ -145,5 +161,6 @@ export const sizeFor = ({ values }: SpeechSettings): Sizing => {
     maxResidentModels: values['asr.max_resident_models'] || clamp(Math.floor(memoryMib / TYPICAL_MODEL_MIB), 1, 6),
     mediaProcesses: values['audio.media_processes'] || clamp(availableParallelism(), 1, 4),
     jobWorkers: values['jobs.max_concurrent'] || clamp(availableParallelism(), 1, 8),
+    realtimeSessions: values['realtime.max_sessions'] || clamp(availableParallelism() * SESSIONS_PER_CORE, 16, 256),
   };
 };

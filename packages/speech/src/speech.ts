@@ -1,6 +1,7 @@
 /** Implements core/speech.ts by handing to the models and the pipeline; who may do what is decided here, once. */
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import { problem } from './core/codes.ts';
+import type { Realtime } from './core/realtime.ts';
 import type { Jobs, Models, Speech } from './core/speech.ts';
 import type { Caller, ModelInfo } from './core/types.ts';
 import type { Queue } from './jobs/queue.ts';
@@ -12,6 +13,7 @@ import { checkModel } from './pipeline/warnings.ts';
 export type SpeechParts = {
   readonly line: Line;
   readonly models: Models;
+  readonly realtime: Realtime;
   readonly jobs: Pick<Jobs, 'watch'> & { readonly queue: Queue; readonly admission: Pick<Jobs, 'reserve'> };
   readonly limits: SpeechLimits;
 };
@@ -57,7 +59,7 @@ export type RunningSpeech = Speech & {
 };
 
 /** Puts the parts behind the one door that dialects see. */
-export const createSpeech = ({ line, models, jobs, limits }: SpeechParts): RunningSpeech => {
+export const createSpeech = ({ line, models, jobs, realtime, limits }: SpeechParts): RunningSpeech => {
   const admission = createAdmission(limits.maxWaiting);
 
   const resolveFor = async (
@@ -73,6 +75,7 @@ export const createSpeech = ({ line, models, jobs, limits }: SpeechParts): Runni
 
   return {
     models,
+    realtime,
     jobs: {
       reserve: jobs.admission.reserve,
       submit: async (caller, request, upload, options) => {

@@ -137,7 +137,8 @@ const nodeOptions = (options: ServerOptions, limits: ServerLimits): Record<strin
     requireHostHeader: false,
     // Java's client offers h2c on every request; only a websocket is an upgrade (contract §0.12).
     shouldUpgradeCallback(this: Server, request) {
-      return request.headers.upgrade?.toLowerCase() === 'websocket' && this.listenerCount('upgrade') > 0;
+      const isHandshake = request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
+      return isHandshake && this.listenerCount('upgrade') > 0;
     },
   };
   if (!options.tls) return { http };

@@ -1,5 +1,6 @@
 /** What every dialect is given, and the endpoint type they all declare. */
 import type { Endpoint } from '@parley/kit/http/endpoint.ts';
+import type { Sockets } from '@parley/kit/http/socket.ts';
 import type { Speech } from '../core/speech.ts';
 import type { Caller } from '../core/types.ts';
 import type { SubtitleLimits } from '../formats/cues.ts';
@@ -20,6 +21,9 @@ export type DialectParts = {
   readonly speech: Speech;
   readonly uploads: UploadLimits;
   readonly subtitles: SubtitleLimits;
+  readonly sockets: Sockets;
+  /** Realtime events come under their newer names too. */
+  readonly gaEvents: boolean;
   /** What legacy clients call speakers, before two digits. */
   readonly speakerPrefix: string;
   /** Model names that stand for another; `default` or an empty text is the default model. */

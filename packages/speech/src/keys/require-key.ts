@@ -37,7 +37,7 @@ export const createGuards = (
   const { keys, now } = parts;
   const rates = createRateLimiter(now);
   const key = (request: FastifyRequest): Caller => {
-    const record = keys.find(bearerOf(request) ?? basicOf(request, basicRoutes) ?? '');
+    const record = keys.find(bearerOf(request) ?? basicOf(request, basicRoutes) ?? protocolKeyOf(request) ?? '');
     if (!record) throw problem('unauthorized', explainMissing(request));
     const waitSec = rates.take(record.id, record.rps);
     if (waitSec > 0) {
@@ -76,6 +76,12 @@ const basicOf = (request: FastifyRequest, routes: ReadonlySet<string>): string |
   const [user = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
   return rest.join(':') || user;
 };
+
+const PROTOCOL_KEY = /(?:^|,)\s*openai-insecure-api-key\.([A-Za-z0-9_.~-]{1,512})\s*(?:,|$)/;
+
+/** Browsers can give a WebSocket nothing but names of protocols, so OpenAI's clients put the key into one. */
+const protocolKeyOf = ({ headers }: FastifyRequest): string | undefined =>
+  headers.upgrade === undefined ? undefined : PROTOCOL_KEY.exec(headers['sec-websocket-protocol'] ?? '')?.[1];
 
 const explainMissing = (request: FastifyRequest): string =>
   request.headers.authorization === undefined

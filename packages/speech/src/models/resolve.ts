@@ -118,3 +118,35 @@ export const resolveModel = (
   if (!found) throw problem('invalid_request', 'No transcription model is installed.', { param: 'model' });
   return found;
 };
+
+/**
+ * The model of a realtime session: the one it names, streaming or offline, else `preferred`, else an installed streaming
+ * model, else the default offline one; demonstration models last. Problems: model_not_found (supporting models too),
+ * model_unavailable (installed but unusable), not_implemented (nothing installed that transcribes).
+ */
+export const resolveLiveModel = (
+  models: readonly InstalledModel[],
+  model: string | undefined,
+  preferred: string,
+  rules: ResolveRules,
+): UsableModel => {
+  const name = model?.trim();
+  if (name) {
+    const found = lookUp(models, name, rules);
+    if (!found || (found.manifest && found.manifest.kind !== 'asr')) throw notFound(name);
+    if (isUsable(found)) return found;
+    throw problem('model_unavailable', `Model ${found.id} cannot be used: ${found.problem}.`, { param: 'model' });
+  }
+  const usable = models.filter(isUsable).filter(({ manifest }) => manifest.kind === 'asr');
+  const live = mostCapable(
+    oneEach(
+      usable.filter(({ manifest }) => manifest.streaming),
+      rules,
+    ),
+  );
+  const candidates = [live, defaultModelOf(models, rules)].filter((one) => one !== undefined);
+  const found =
+    configured(usable, preferred, rules) ?? candidates.find((one) => !one.manifest.demonstration) ?? candidates[0];
+  if (!found) throw problem('not_implemented', 'No model is installed that could transcribe a session.');
+  return found;
+};

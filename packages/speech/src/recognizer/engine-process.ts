@@ -4,6 +4,7 @@
  * ignored. It keeps nothing, so its parent ends it with SIGKILL; it ends itself when its parent is gone.
  */
 import { type Engine, EngineRefusal } from './engines/engine.ts';
+import type { OnlineEngine } from './engines/sherpa-online.ts';
 import type { EngineVersions, FromEngine, ToEngine } from './messages.ts';
 import type { EngineModel } from './recognizer.ts';
 
@@ -19,14 +20,21 @@ const die = (): void => {
 
 const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
+const announce = (doing: string): void => say({ kind: 'announce', doing });
+
 const openEngine = async (model: EngineModel, slots: number): Promise<Engine> => {
-  const announce = (doing: string): void => say({ kind: 'announce', doing });
   if (model.engine === 'pocketsphinx') {
     const { openPocketsphinx } = await import('./engines/pocketsphinx.ts');
     return openPocketsphinx(model, slots, announce);
   }
   const { openSherpa } = await import('./engines/sherpa.ts');
   return openSherpa(model, slots, announce);
+};
+
+const openStreaming = async (model: EngineModel): Promise<OnlineEngine> => {
+  if (model.engine !== 'sherpa') throw new EngineRefusal(`${model.engine} has no streaming models`);
+  const { openSherpaOnline } = await import('./engines/sherpa-online.ts');
+  return openSherpaOnline(model, announce, (streams) => say({ kind: 'heard', streams }));
 };
 
 const readVersions = async (libraryPaths: readonly string[]): Promise<EngineVersions> => {
@@ -59,11 +67,13 @@ const recognize = async (engine: Engine, message: Extract<ToEngine, { kind: 'rec
 
 const serve = (): void => {
   let engine: Engine | undefined;
+  let streaming: OnlineEngine | undefined;
 
   const load = async (model: EngineModel, slots: number): Promise<void> => {
     try {
-      engine = await openEngine(model, slots);
-      say({ kind: 'loaded', facts: engine.facts });
+      if (model.streaming) streaming = await openStreaming(model);
+      else engine = await openEngine(model, slots);
+      say({ kind: 'loaded', facts: (streaming ?? engine)!.facts });
     } catch (thrown) {
       say({ kind: 'refused', reason: reasonOf(thrown) });
     }
@@ -83,6 +93,8 @@ const serve = (): void => {
           (versions) => say({ kind: 'versions', versions }),
           (thrown: unknown) => say({ kind: 'refused', reason: reasonOf(thrown) }),
         );
+      default:
+        return streaming?.handle(message);
     }
   };
 

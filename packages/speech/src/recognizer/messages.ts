@@ -1,8 +1,9 @@
 /**
- * What the main side (child.ts) and an engine process (engine-process.ts) say to each other. Streaming, punctuation and
- * diarization engines come later as further kinds.
+ * What the main side (child.ts) and an engine process (engine-process.ts) say to each other. Streaming models have
+ * further kinds (streaming-messages.ts).
  */
 import type { EngineFacts, EngineModel, Recognition, RecognizeOptions, Utterance } from './recognizer.ts';
+import type { FromStreaming, ToStreaming } from './streaming-messages.ts';
 
 /** Versions of the native libraries, as `/healthz` shows them. */
 export type EngineVersions = {
@@ -23,7 +24,8 @@ export type ToEngine =
       readonly options: RecognizeOptions;
     }
   | { readonly kind: 'ping'; readonly id: number }
-  | { readonly kind: 'versions'; readonly libraryPaths: readonly string[] };
+  | { readonly kind: 'versions'; readonly libraryPaths: readonly string[] }
+  | ToStreaming;
 
 export type FromEngine =
   /** Sent before native code runs, because a process that aborts cannot say what it was doing. */
@@ -39,4 +41,5 @@ export type FromEngine =
       readonly param?: string;
     }
   | { readonly kind: 'pong'; readonly id: number; readonly rssBytes: number }
-  | { readonly kind: 'versions'; readonly versions: EngineVersions };
+  | { readonly kind: 'versions'; readonly versions: EngineVersions }
+  | FromStreaming;

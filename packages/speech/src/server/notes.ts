@@ -69,4 +69,6 @@ export const WARNING_NOTES: Readonly<Record<WarningCode, string>> = {
   unknown_parameter: 'There is no field of this name.',
   audio_truncated: 'The file breaks off before its own end.',
   field_ignored: 'The field has no effect here.',
+  language_ignored: 'Realtime: the model does not know the language.',
+  prompt_ignored: 'Realtime: the model cannot favour words.',
 };

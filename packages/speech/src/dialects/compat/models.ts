@@ -30,6 +30,13 @@ const DEFAULT_MODEL = 'default';
 const aliasTargetOf = ({ modelAliases }: DialectParts, name: string): string | undefined =>
   Object.hasOwn(modelAliases, name) ? modelAliases[name] || DEFAULT_MODEL : undefined;
 
+/** The model an alias stands for, `undefined` in it being the default one; nothing when it is no alias. */
+export const aliasOf = (parts: DialectParts, name: string): { readonly model: string | undefined } | undefined => {
+  const target = aliasTargetOf(parts, name);
+  if (target === undefined) return undefined;
+  return { model: target === DEFAULT_MODEL ? undefined : target };
+};
+
 const modelNotFound = (name: string): Error =>
   problem('model_not_found', `The model '${name}' does not exist. GET /v1/models lists those that do.`, {
     param: 'model',

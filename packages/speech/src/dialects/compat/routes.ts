@@ -13,6 +13,7 @@ import { mergeWarnings, readStrictHeader, sendWarningCodes } from '../strict.ts'
 import { withUpload } from '../upload.ts';
 import { type CompatForm, parseTranscriptionForm } from './fields.ts';
 import { chooseModel, findModel, visibleModels } from './models.ts';
+import { realtimeEndpoint } from './realtime.ts';
 import { renderJson, renderModel, renderVerboseJson } from './render.ts';
 import { streamTranscription } from './stream.ts';
 
@@ -54,6 +55,7 @@ export const compatEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
       return renderModel(await findModel(parts, id), SERVICE_NAME);
     },
   },
+  realtimeEndpoint(parts),
   ...['sessions', 'transcription_sessions', 'client_secrets'].map((name) =>
     refused(
       `/v1/realtime/${name}`,

@@ -31,7 +31,37 @@ export type OfflineRecognizer = {
   decodeAsync(stream: OfflineStream): Promise<OfflineResult>;
 };
 
+export type OnlineConfig = OfflineConfig & {
+  readonly enableEndpoint: boolean;
+  readonly rule1MinTrailingSilence: number;
+  readonly rule2MinTrailingSilence: number;
+  readonly rule3MinUtteranceLength: number;
+};
+
+export type OnlineStream = {
+  acceptWaveform(wave: { readonly samples: Float32Array; readonly sampleRate: number }): void;
+  inputFinished(): void;
+  setOption(name: string, value: string): void;
+};
+
+/** As `OfflineResult`; the probabilities have another name, and times count from the last reset. */
+export type OnlineResult = Omit<OfflineResult, 'ys_log_probs'> & {
+  readonly ys_probs?: readonly number[];
+  readonly start_time?: number;
+};
+
+/** All calls are synchronous. */
+export type OnlineRecognizer = {
+  createStream(): OnlineStream;
+  isReady(stream: OnlineStream): boolean;
+  /** Every stream must be ready: one that is not ends the process. */
+  decodeStreams(streams: readonly OnlineStream[]): void;
+  isEndpoint(stream: OnlineStream): boolean;
+  getResult(stream: OnlineStream): OnlineResult;
+};
+
 export type SherpaAddon = {
+  readonly OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;
   readonly version: string;
   readonly onnxruntimeVersion: string;
   readonly OfflineRecognizer: { createAsync(config: OfflineConfig): Promise<OfflineRecognizer> };

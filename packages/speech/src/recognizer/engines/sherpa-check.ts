@@ -68,10 +68,15 @@ const checkVocabulary = async (path: string): Promise<void> => {
   if (!found?.isFile() || found.size === 0) throw new EngineRefusal('bpe_vocab is missing or empty');
 };
 
-/** Throws EngineRefusal with the reason when this model must not reach sherpa-onnx. */
+/** Throws EngineRefusal with the reason when this model must not reach sherpa-onnx's offline recogniser. */
 export const checkSherpaModel = async (model: EngineModel): Promise<CheckedModel> => {
   const family = familyOf(model);
   if (model.streaming) throw new EngineRefusal('a streaming model cannot transcribe recordings');
+  return checkSherpaFiles(model, family);
+};
+
+/** Looks into every file the family needs. Throws EngineRefusal. */
+export const checkSherpaFiles = async (model: EngineModel, family: SherpaFamily): Promise<CheckedModel> => {
   if (!(model.sampleRate > 0 && model.sampleRate <= MAX_SAMPLE_RATE)) throw new EngineRefusal('sample_rate is wrong');
   const roles = await checkRoles(model, family);
   const vocabularies: number[] = [];

@@ -74,10 +74,13 @@ const toFloats = ({ samples, sampleRate }: Utterance): Float32Array => {
   return floats;
 };
 
+/** What streaming and offline results share. */
+export type TimedResult = Pick<OfflineResult, 'tokens' | 'timestamps' | 'durations' | 'ys_log_probs'>;
+
 const idOf = (text: string, table: TokenTable | undefined): number | undefined =>
   table?.idOf.get(text.startsWith(' ') ? `▁${text.slice(1)}` : text) ?? table?.idOf.get(text);
 
-const toTokens = (result: OfflineResult, table: TokenTable | undefined): RecognizedToken[] => {
+export const toTokens = (result: TimedResult, table: TokenTable | undefined): RecognizedToken[] => {
   const texts = result.tokens ?? [];
   const { timestamps = [], durations = [], ys_log_probs: logProbs = [] } = result;
   // Families without times give none, or one that stands for all; neither places a token.

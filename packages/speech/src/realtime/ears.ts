@@ -1,0 +1,77 @@
+/** The models of a session, borrowed from the pool, as one ear. */
+import type { Detector } from '../audio/voice-activity.ts';
+import type { ModelChoice, SessionModels } from '../core/realtime.ts';
+import type { Caller, ModelInfo } from '../core/types.ts';
+import type { Scheduler } from '../pipeline/scheduler.ts';
+import type { Recognizer } from '../recognizer/recognizer.ts';
+import { isStreaming } from '../recognizer/streaming.ts';
+import { createStreamEar } from './hear-stream.ts';
+import { createTwiceEar } from './hear-twice.ts';
+import { createWholeEar, type WholeParts } from './hear-whole.ts';
+import type { Ear } from './hearing.ts';
+
+export type Ears = AsyncDisposable & { readonly ear: Ear; readonly models: SessionModels };
+
+export type EarParts = {
+  /** Problems: model_not_found, model_unavailable, not_implemented, forbidden. */
+  resolve(caller: Caller, model: string | undefined): Promise<ModelInfo>;
+  /** The offline model of that name. Problems as above and capability_unavailable. */
+  resolveFinal(caller: Caller, model: string): Promise<ModelInfo>;
+  lease(model: ModelInfo, signal: AbortSignal): Promise<AsyncDisposable & { readonly recognizer: Recognizer }>;
+  readonly scheduler: Scheduler;
+  /** A detector that is there already, for cutting what is too long. */
+  readonly detector: () => Detector;
+  /** Offline model for the final texts of sessions that do not say; empty is none. */
+  readonly finalModel: string;
+  readonly maxUtteranceSec: number;
+  readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
+};
+
+const nameOf = (model: ModelInfo): string => `${model.id}@${model.revision}`;
+
+/** Borrows what the choice asks for. Rejects with a Problem; nothing stays borrowed then. */
+export const openEars = async (
+  parts: EarParts,
+  caller: Caller,
+  sessionId: string,
+  choice: ModelChoice,
+  signal: AbortSignal,
+): Promise<Ears> => {
+  await using stack = new AsyncDisposableStack();
+  const wholeParts = (model: ModelInfo, recognizer: Recognizer): WholeParts => ({
+    recognizer,
+    model: nameOf(model),
+    takesHotwords: parts.hotwords.enabled && model.capabilities.hotwords,
+    hotwordsScore: parts.hotwords.defaultScore,
+    scheduler: parts.scheduler,
+    // Somebody is listening: these go before recordings whatever the key.
+    ticket: { requestId: sessionId, keyId: caller.keyId, priority: 'interactive' },
+    detector: parts.detector,
+  });
+  const borrow = async (model: ModelInfo): Promise<Recognizer> =>
+    stack.use(await parts.lease(model, signal)).recognizer;
+
+  const model = await parts.resolve(caller, choice.model);
+  const recognizer = await borrow(model);
+  let ear: Ear;
+  let finalModel: ModelInfo | undefined;
+  let takesHotwords: boolean;
+  if (isStreaming(recognizer)) {
+    ear = createStreamEar(recognizer, nameOf(model), parts.maxUtteranceSec);
+    const finalName = choice.finalModel === undefined ? parts.finalModel : (choice.finalModel ?? '');
+    finalModel = finalName === '' ? undefined : await parts.resolveFinal(caller, finalName);
+    const second = finalModel && wholeParts(finalModel, await borrow(finalModel));
+    if (second) ear = createTwiceEar(ear, second);
+    takesHotwords = second?.takesHotwords ?? false;
+  } else {
+    const whole = wholeParts(model, recognizer);
+    ear = createWholeEar(whole, Math.min(parts.maxUtteranceSec, recognizer.facts.cut.maxSec));
+    takesHotwords = whole.takesHotwords;
+  }
+  const owned = stack.move();
+  return {
+    ear,
+    models: { model, finalModel, takesHotwords },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+};
