@@ -88,7 +88,11 @@ const recognizeAll = async (line: Line, work: Work, recognizer: Recognizer, watc
     for await (const audio of stream.segments) {
       firstMs ??= performance.now();
       await gate.enter();
-      signal.throwIfAborted();
+      if (signal.aborted) {
+        // Whoever waits for the gate to be empty must not wait for this one.
+        gate.leave();
+        throw signal.reason;
+      }
       void hearOne(line, work, recognizer, audio, watcher, signal)
         .then(collector.expect(audio))
         .catch((thrown: unknown) => {
