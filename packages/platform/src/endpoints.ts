@@ -19,12 +19,19 @@ export const mountEndpoints = (app: FastifyInstance, endpoints: readonly RestEnd
   const methodsAt = createMethodsAt(endpoints);
   app.all('/rest/*', {
     onRequest: async (request, reply) => {
-      targetOf(request.raw);
-      await gate.admit(request, reply, 'route');
       const { method, path } = targetOf(request.raw);
+      // What a path can do is no secret; whether it exists is told to those who may come in.
+      if (method === 'OPTIONS') return;
+      await gate.admit(request, reply, 'route');
       refuseUnknown(method, methodsAt(path), reply);
     },
-    handler: () => undefined,
+    handler: (request, reply) => {
+      const methods = methodsAt(targetOf(request.raw).path);
+      return reply
+        .header('allow', [...methods, 'OPTIONS'].join(', '))
+        .code(204)
+        .send();
+    },
   });
   app.all(NOWHERE, (request) => {
     targetOf(request.raw);

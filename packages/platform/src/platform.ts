@@ -76,7 +76,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     classes: model.ofClasses,
     domains: {
       furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
-      clear: (name) => clearing.run(name),
+      clearLeftovers: (name) => clearing.leftovers(name, store),
     },
   } satisfies ResourcesParts);
   const domains = stack.use(
@@ -128,16 +128,35 @@ const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {
     await clearModelRows(model, await domainsOf().prepare(name));
     await domainsOf().clear(name);
   };
+  const run = (name: string): Promise<void> => {
+    const known = running.get(name);
+    if (known !== undefined) return known;
+    const job = clear(name).finally(() => running.delete(name));
+    running.set(name, job);
+    return job;
+  };
   return {
-    run: (name: string): Promise<void> => {
-      const known = running.get(name);
-      if (known !== undefined) return known;
-      const job = clear(name).finally(() => running.delete(name));
-      running.set(name, job);
-      return job;
+    run,
+    leftovers: async (name: string, store: Store): Promise<void> => {
+      await running.get(name);
+      // Roles and classes are what every new domain begins with, and another node may be making them now.
+      for (const kind of LEFTOVER_KINDS) {
+        if ((await store.count(name, kind)) > 0) return run(name);
+      }
     },
   };
 };
+
+const LEFTOVER_KINDS = [
+  'user',
+  'group',
+  'contact',
+  'contactgroup',
+  'storage',
+  'svcscript',
+  'integration_point',
+  'setting',
+];
 
 const aliasIn = (master: Domain, host: string): string | undefined => {
   const content = activeConfiguration(master)?.content;

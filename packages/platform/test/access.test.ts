@@ -124,6 +124,23 @@ describe('access', () => {
     }
   });
 
+  it('answers HEAD as GET, and OPTIONS to anybody', async () => {
+    const [id] = (await admin.call('LOOKUP', 'iam/users', { body: 'plain' })).body;
+    const got = await admin.call('GET', `iam/users/${id}`);
+    const head = await admin.call('HEAD', `iam/users/${id}`);
+    assert.deepEqual([head.status, head.text], [200, '']);
+    for (const name of ['etag', 'content-type', 'content-length'])
+      assert.equal(head.headers.get(name), got.headers.get(name), name);
+    const bySuffix = await admin.call('POST', `iam/users/${id}!head`);
+    assert.deepEqual(
+      [bySuffix.status, bySuffix.text, bySuffix.headers.get('etag')],
+      [200, '', got.headers.get('etag')],
+    );
+    assert.equal((await plain.call('HEAD', `iam/users/${id}`)).status, 403);
+    const options = await platform.guest.call('OPTIONS', 'iam/users');
+    assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, HEAD, LOOKUP, POST, OPTIONS']);
+  });
+
   it('does not let a POST right delete', async () => {
     await admin.call('POST', 'domain/roles', { body: { name: 'poster', routes: [{ methods: ['POST'], url: '*' }] } });
     await admin.call('POST', 'iam/users', { body: { login: 'poster', pwd: 'poster-1', opts: { roles: ['poster'] } } });

@@ -244,6 +244,14 @@ describe('rules', () => {
       const [id] = (await admin.call('LOOKUP', 'domain/roles', { body: 'admin' })).body;
       await refused('DELETE', `domain/roles/${id}`, { force: true }, 422, 'name');
       await refused('PATCH', `domain/roles/${id}`, { name: 'root' }, 422, 'name');
+      await refused('PATCH', `domain/roles/${id}`, { routes: [] }, 422, 'routes');
+      assert.equal(
+        (await admin.call('PATCH', `domain/roles/${id}`, { body: { opts: { system: false } } })).status,
+        200,
+      );
+      await refused('DELETE', `domain/roles/${id}`, { force: true }, 422, 'name');
+      const own = await post('domain/roles', { name: unique('own'), opts: { system: true } });
+      assert.equal((await admin.call('DELETE', `domain/roles/${own.id}`)).status, 204);
     });
   });
 

@@ -8,7 +8,6 @@ import {
   checkOptions,
   classOptions,
   INTEGRITY_MODES,
-  optionsOf,
   STORAGE_MODES,
 } from '../model/class-options.ts';
 import {
@@ -21,6 +20,7 @@ import {
 import { key, text, uuid } from '../rest/field.ts';
 import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
+import { isSystem, keepSystemFlag } from './built-in.ts';
 
 export type ClassesParts = {
   /** Rows that the class has now. */
@@ -93,15 +93,16 @@ export const createClasses = (parts: ClassesParts): Resource =>
       if (!CLASSNAME.test(String(draft.classname))) throw cannotApply('classname', 'must be words joined by /');
       draft.name ||= draft.classname;
       draft.opts = { ...CLASS_OPTION_DEFAULTS, ...(draft.opts as Json) };
+      keepSystemFlag(draft, previous, context.caller);
       checkModes(draft);
-      if (previous && optionsOf(previous).system === true) keepDefinition(draft, previous);
+      if (previous && isSystem(previous)) keepDefinition(draft, previous);
       checkProperties(draft.properties as Property[]);
       const effective = effectiveProperties(lineageOf(context.domain, draft));
       checkOptions(draft.opts as Json, new Set(effective.map(({ name }) => name)), context.domain);
       checkChildren(draft, context);
     },
     beforeRemove: (previous, { domain }) => {
-      if (optionsOf(previous).system === true) throw cannotApply('classname', 'built-in classes stay');
+      if (isSystem(previous)) throw cannotApply('classname', 'built-in classes stay');
       for (const each of domain.all('class')) {
         if (each.parent_id === previous.id) throw cannotApply('id', 'referenced', { by: { class: each.classname } });
       }

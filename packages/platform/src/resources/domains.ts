@@ -11,8 +11,8 @@ import { DOMAIN_NAME } from './configuration-content.ts';
 export type DomainsResourceParts = {
   /** Writes what every domain must hold. */
   furnish(name: string): Promise<void>;
-  /** Removes every row of a domain. */
-  clear(name: string): Promise<void>;
+  /** Removes what a removed domain of this name left behind, if anything; not what another node makes just now. */
+  clearLeftovers(name: string): Promise<void>;
 };
 
 export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
@@ -60,12 +60,12 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
 const prepareNew = async (
   given: unknown,
   { domains }: Pick<SaveContext, 'domains'>,
-  { furnish, clear }: DomainsResourceParts,
+  { furnish, clearLeftovers }: DomainsResourceParts,
 ): Promise<void> => {
   const name = typeof given === 'string' ? given : '';
   if (!DOMAIN_NAME.test(name) || domains.names().includes(name)) return;
-  // What a removed domain of this name left behind must not come back.
-  await clear(name);
+  if ((await domains.store.find(domains.master.name, 'domain', 'name', name)) !== undefined) return;
+  await clearLeftovers(name);
   await furnish(name);
 };
 

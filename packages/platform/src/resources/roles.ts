@@ -2,10 +2,11 @@
 import { ZERO_UUID } from '@parley/kit/ids.ts';
 import { cannotApply, problem } from '../codes.ts';
 import { stringsAt } from '../domains/rights.ts';
-import type { Entity, Kind, Role, RouteRule } from '../domains/types.ts';
+import type { Caller, Entity, Kind, Role, RouteRule } from '../domains/types.ts';
 import { anything, key, list, object, text, uuid } from '../rest/field.ts';
 import { isSame, type Json } from '../rest/json.ts';
 import { defineResource, type SaveContext } from '../rest/resource.ts';
+import { ADMIN_ROLE, isSystem, keepSystemFlag } from './built-in.ts';
 import { routesOf } from './coverage.ts';
 
 const METHOD = /^(\*|[A-Za-z]{1,20})$/;
@@ -36,12 +37,13 @@ export const roles = defineResource({
       ...each,
       methods: each.methods.map((method) => method.toUpperCase()),
     }));
+    keepBuiltIn(draft, previous, context.caller);
     checkParent(draft, context);
     checkCoverage(draft, previous, context);
     if (previous && previous.name !== draft.name) rename(previous, String(draft.name), context);
   },
   beforeRemove: (previous, context) => {
-    if ((previous.opts as Json | undefined)?.system === true) throw cannotApply('name', 'built-in roles stay');
+    if (isSystem(previous)) throw cannotApply('name', 'built-in roles stay');
     const holders = holdersOf(previous, context);
     if (holders.length === 0) return;
     if (context.body.force !== true) {
@@ -51,6 +53,17 @@ export const roles = defineResource({
     for (const { kind, id, without } of holders) context.also(kind, id, without);
   },
 });
+
+const EVERYTHING: RouteRule = { methods: ['*'], url: '*' };
+
+/** Nobody makes or unmakes a built-in role, and the administrators' keeps its reach. */
+const keepBuiltIn = (draft: Json, previous: Entity | undefined, caller: Caller): void => {
+  keepSystemFlag(draft, previous, caller);
+  if (previous?.name !== ADMIN_ROLE || !isSystem(previous)) return;
+  if (!(draft.routes as RouteRule[]).some((route_) => isSame(route_, EVERYTHING))) {
+    throw cannotApply('routes', 'the role of administrators reaches everything');
+  }
+};
 
 const checkParent = (draft: Json, { domain }: SaveContext): void => {
   let parent = String(draft.parent_id);
@@ -140,7 +153,7 @@ const childrenOf = (role: Entity, domain: SaveContext['domain']): Holder[] => {
 };
 
 const rename = (previous: Entity, name: string, context: SaveContext): void => {
-  if ((previous.opts as Json | undefined)?.system === true) throw cannotApply('name', 'built-in roles keep their name');
+  if (isSystem(previous)) throw cannotApply('name', 'built-in roles keep their name');
   for (const { kind, id, renamed } of holdersOf(previous, context)) {
     context.also(kind, id, (current) => renamed(current, name));
   }

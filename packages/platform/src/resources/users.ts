@@ -9,6 +9,7 @@ import type { Caller, Domain, Entity } from '../domains/types.ts';
 import { bool, key, list, opts, SECRET_MASK, secret, text } from '../rest/field.ts';
 import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
+import { ADMIN_ROLE } from './built-in.ts';
 import { requireCoverage, requireCoverageOfUser, requireRoles } from './coverage.ts';
 import { timezone } from './timezone.ts';
 
@@ -20,9 +21,6 @@ export type UsersParts = {
   readonly importsHashes: boolean;
   readonly requiresOldPassword: boolean;
 };
-
-/** The role whose last holder stays. */
-const ADMIN_ROLE = 'admin';
 
 const EVERYTHING = [{ methods: ['*'], url: '*' }];
 
