@@ -15,6 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'kit/limit': ['kit/clock'],
   'kit/semaphore': [],
   'kit/settings': [],
+  'kit/setting-kinds': ['kit/settings'],
   'kit/log': [],
   'kit/command-line': ['kit/settings'],
   'kit/store': ['kit/problem', 'kit/ids', 'kit/log', 'kit/clock'],

@@ -1,15 +1,6 @@
 /** Every setting of the platform, as data. Shared keys stand at the top of `parley.yaml`, the rest under `platform`. */
-import {
-  bytes,
-  choice,
-  type Declaration,
-  duration,
-  flag,
-  int,
-  list,
-  type Settings,
-  text,
-} from '@parley/kit/settings.ts';
+import { bytes, choice, duration, flag, int, list, text } from '@parley/kit/setting-kinds.ts';
+import type { Declaration, Settings } from '@parley/kit/settings.ts';
 
 export const PLATFORM_SETTINGS = {
   data_dir: text('./data', 'Folder of everything that must outlive a restart.', { shared: true }),

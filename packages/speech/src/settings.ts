@@ -1,6 +1,7 @@
 /** Every setting of the speech service, as data. docs/settings.md is written from this. A size or count of 0 is "auto". */
 import { availableParallelism, totalmem } from 'node:os';
-import { bytes, choice, duration, flag, int, list, map, number, type Settings, text } from '@parley/kit/settings.ts';
+import { bytes, choice, duration, flag, int, list, map, number, text } from '@parley/kit/setting-kinds.ts';
+import type { Settings } from '@parley/kit/settings.ts';
 
 /** Names that hosted clients hard-code; each stands for the default model unless told otherwise. */
 const MODEL_ALIASES = Object.fromEntries(

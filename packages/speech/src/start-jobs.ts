@@ -51,7 +51,7 @@ export const openJobs = async (settings: SpeechSettings, log: Log, stack: AsyncD
   };
   const queue = createQueue({ store, spool, live, now, checkCallback, onTerminal, cleanUp });
   const callbacks = stack.use(startCallbacks(callbackParts(settings, store, log, owner)));
-  stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.wake()));
+  stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.ring()));
   return {
     queue,
     live,

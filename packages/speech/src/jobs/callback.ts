@@ -7,6 +7,7 @@ import { createPrefixedId } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
 import type { JobRecord, Transcript } from '../core/types.ts';
+import { type ClaimLoop, startClaimLoop } from './claim-loop.ts';
 import type { Callback, JobRow } from './job.ts';
 import { CALLBACK_QUEUE, DOMAIN, KIND } from './records.ts';
 import { deliveryHeaders } from './signature.ts';
@@ -82,63 +83,13 @@ export const oweDelivery =
     ];
   };
 
-export type Callbacks = AsyncDisposable & { /** Looks at the outbox now. */ wake(): void };
-
 /** Starts delivering what is owed; disposing stops attempts under way, which are then made again. */
-export const startCallbacks = (parts: CallbackParts): Callbacks => {
+export const startCallbacks = (parts: CallbackParts): ClaimLoop => {
   const limits = { ...LIMITS, ...parts.limits };
-  const stop = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  let wake = Promise.withResolvers<void>();
-  const ring = (): void => {
-    wake.resolve();
-    wake = Promise.withResolvers<void>();
-  };
-
-  const take = async (): Promise<void> => {
-    const limit = limits.atOnce - underWay.size;
-    if (limit <= 0) return;
-    const request = { owner: parts.owner, leaseMs: limits.leaseMs, limit, nowMs: parts.now() };
-    for (const claim of await parts.store.claim(DOMAIN, CALLBACK_QUEUE, request)) {
-      const work = deliver(parts, limits, claim, stop.signal)
-        .catch((thrown: unknown) =>
-          parts.log.warn({ err: thrown, delivery: claim.id }, 'delivery could not be settled'),
-        )
-        .finally(() => {
-          underWay.delete(work);
-          ring();
-        });
-      underWay.add(work);
-    }
-  };
-
-  const loop = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      const rung = wake.promise;
-      await take().catch((thrown: unknown) => parts.log.warn({ err: thrown }, 'outbox cannot be read'));
-      if (!stop.signal.aborted) await restUntil(rung, limits.lookMs);
-    }
-  };
-  const looping = loop();
-
-  return {
-    wake: ring,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('the service stops'));
-      ring();
-      await looping;
-      await Promise.all(underWay);
-    },
-  };
-};
-
-const restUntil = async (rung: Promise<void>, ms: number): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([rung, slept]);
-  clearTimeout(timer);
+  return startClaimLoop(
+    { ...parts, ...limits, queue: CALLBACK_QUEUE, run: (claim, stopping) => deliver(parts, limits, claim, stopping) },
+    new Error('the service stops'),
+  );
 };
 
 const deliver = async (

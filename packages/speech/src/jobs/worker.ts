@@ -7,6 +7,7 @@ import { asProblem } from '@parley/kit/problem.ts';
 import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
 import type { Transcript } from '../core/types.ts';
 import { type Checkpoint, createCheckpoint, type Drafts, readUtterances } from './checkpoint.ts';
+import { startClaimLoop } from './claim-loop.ts';
 import { isTerminal, type JobError, type JobEvent, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import { DOMAIN, enqueueJob, JOBS_QUEUE, KIND, moveJob } from './records.ts';
@@ -43,8 +44,6 @@ export type WorkerLimits = {
   readonly leaseMs: number;
 };
 
-export type Worker = AsyncDisposable;
-
 /** Longest time without a look at the queue: another process's lease may have run out. */
 const LOOK_MS = 5000;
 /** How long a job rests whose model could not be had. */
@@ -55,60 +54,31 @@ const STOPPING = Symbol('stopping');
 const LEASE_LOST = Symbol('lease lost');
 
 /** Starts taking jobs; disposing stops those that run and puts them back for whoever comes next. */
-export const startWorker = (parts: WorkerParts): Worker => {
-  const stop = new AbortController();
-  const running = new Set<Promise<void>>();
-  let wake = Promise.withResolvers<void>();
-  const ring = (): void => {
-    wake.resolve();
-    wake = Promise.withResolvers<void>();
-  };
+export const startWorker = (parts: WorkerParts): AsyncDisposable => {
+  const { store, log, now, owner, limits } = parts;
+  const loop = startClaimLoop(
+    {
+      store,
+      log,
+      now,
+      owner,
+      queue: JOBS_QUEUE,
+      atOnce: limits.maxConcurrent,
+      leaseMs: limits.leaseMs,
+      lookMs: LOOK_MS,
+      run: (claim, stopping) => runClaim(parts, claim, stopping),
+    },
+    STOPPING,
+  );
   const unsubscribe = parts.live.onAnyChange((job) => {
-    if (job.status === 'queued') ring();
+    if (job.status === 'queued') loop.ring();
   });
-  stop.signal.addEventListener('abort', ring, { once: true });
-
-  const take = async (): Promise<void> => {
-    const free = parts.limits.maxConcurrent - running.size;
-    if (free <= 0) return;
-    const request = { owner: parts.owner, leaseMs: parts.limits.leaseMs, limit: free, nowMs: parts.now() };
-    for (const claim of await parts.store.claim(DOMAIN, JOBS_QUEUE, request)) {
-      const work = runClaim(parts, claim, stop.signal)
-        .catch((thrown: unknown) => parts.log.error({ err: thrown, job: claim.id }, 'job could not be settled'))
-        .finally(() => {
-          running.delete(work);
-          ring();
-        });
-      running.add(work);
-    }
-  };
-
-  const loop = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      const rung = wake.promise;
-      await take().catch((thrown: unknown) => parts.log.warn({ err: thrown }, 'queue cannot be read'));
-      await restUntil(rung, LOOK_MS);
-    }
-  };
-  const looping = loop();
-
   return {
     [Symbol.asyncDispose]: async () => {
-      stop.abort(STOPPING);
       unsubscribe();
-      await looping;
-      await Promise.all(running);
+      await loop[Symbol.asyncDispose]();
     },
   };
-};
-
-const restUntil = async (rung: Promise<void>, ms: number): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([rung, slept]);
-  clearTimeout(timer);
 };
 
 const runClaim = async (parts: WorkerParts, claim: Claim, stopping: AbortSignal): Promise<void> => {
