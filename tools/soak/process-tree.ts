@@ -26,7 +26,7 @@ export const treeOf = (root: number): number[] => {
 const pssOf = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 
-const treePss = (root: number): number => treeOf(root).reduce((sum, pid) => sum + pssOf(pid), 0);
+export const treePss = (root: number): number => treeOf(root).reduce((sum, pid) => sum + pssOf(pid), 0);
 
 /** The word of its role that every child shows on its command line. */
 export const rolesOf = (root: number): { pid: number; role: string }[] =>
