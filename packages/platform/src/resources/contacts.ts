@@ -6,7 +6,7 @@ import { cannotApply } from '../codes.ts';
 import { stringsAt } from '../domains/rights.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import { type Field, integer, key, list, opts, text } from '../rest/field.ts';
-import { isObject, type Json } from '../rest/json.ts';
+import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type SaveContext } from '../rest/resource.ts';
 
 const TEXTS = [
@@ -59,7 +59,8 @@ export const contacts = defineResource({
     photo: text({ fallback: '', maxLength: MAX_PHOTO_LENGTH }),
     opts: opts({ groups: list(key(), { isUnique: true, maxItems: 1000 }), priority: integer({ nullable: true }) }),
   },
-  isExclusive: (mode, body) => mode === 'remove' || mode === 'replace' || isObject(body.opts) || body.opts === null,
+  // Membership is written on the groups' side too.
+  isExclusive: (mode, body, held) => mode === 'remove' || mode === 'replace' || changesMembership(body, held),
   beforeSave: (draft, previous, context) => {
     const given = isObject(draft.opts) ? draft.opts : {};
     draft.opts = { title: '', comment: '', groups: [], priority: null, ...given };
@@ -75,6 +76,11 @@ export const contacts = defineResource({
     keepMembership(Number(previous.autokey), stringsAt(previous, 'opts', 'groups'), [], context);
   },
 });
+
+const changesMembership = ({ opts: given }: Json, held: Entity | undefined): boolean => {
+  if (given === undefined || (isObject(given) && given.groups === undefined)) return false;
+  return !isSame(stringsAt({ given }, 'given', 'groups'), stringsAt(held, 'opts', 'groups'));
+};
 
 const groupIdOf = (domain: Domain, code: string): string => {
   const [id] = domain.find('contactgroup', 'code', code);

@@ -49,8 +49,9 @@ export const createUsers = (parts: UsersParts): Resource =>
         allow_script_crud: bool(),
       }),
     },
-    isExclusive: (mode, body) =>
-      mode !== 'create' && (mode === 'remove' || isObject(body.opts) || body.opts === null || mode === 'replace'),
+    // Removing the role of administrators looks at all others who hold it.
+    isExclusive: (mode, body, held) =>
+      mode === 'remove' || (held !== undefined && holdsAdmin(held) && (mode === 'replace' || body.opts !== undefined)),
     prepare: (body, context, id) => preparePassword(parts, body, context, id),
     beforeSave: (draft, previous, context) => {
       delete draft.pwd_old;

@@ -60,8 +60,11 @@ export type Declaration = {
   readonly id?: string;
   /** Stands for an id in GET and PATCH, for whoever is signed in; `fields` are those he may change of himself. */
   readonly alias?: { readonly name: string; idOf(caller: Caller): string; readonly fields: readonly string[] };
-  /** True when a write must be alone in its domain, because it reads or changes more than its own entity. */
-  readonly isExclusive?: boolean | ((mode: SaveContext['mode'], body: Json) => boolean);
+  /**
+   * True when a write must be alone in its domain, because it reads or changes more than its own entity. `held`: the
+   * entity as it is before the lock.
+   */
+  readonly isExclusive?: boolean | ((mode: SaveContext['mode'], body: Json, held: Entity | undefined) => boolean);
   /** Slow or asynchronous work on a checked body before anything is locked (hashing, say). */
   prepare?(body: Json, context: Pick<SaveContext, 'domain' | 'domains' | 'caller' | 'mode'>, id: string): Promise<Json>;
   /** Last checks and changes of a draft; throws to refuse. Synchronous: it runs while the entity is locked. */
@@ -87,7 +90,7 @@ export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | '
     readonly lookup: readonly string[];
     readonly listMask: Mask;
     readonly counters: readonly string[];
-    isExclusive(mode: SaveContext['mode'], body: Json): boolean;
+    isExclusive(mode: SaveContext['mode'], body: Json, held: Entity | undefined): boolean;
     /** True name of a field, whatever its spelling. */
     fieldOf(name: string): string;
     /** Path and comparison of a dotted name, or undefined when there is no such field. */

@@ -123,7 +123,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     write: (request) => {
       const { resource, domain, id } = request;
       const key = `${resource.kind}/${id}`;
-      return resource.isExclusive(request.mode, request.body)
+      return resource.isExclusive(request.mode, request.body, domain.get(resource.kind, id))
         ? domain.locks.exclusive(() => run(request))
         : domain.locks.entity(key, () => run(request));
     },
