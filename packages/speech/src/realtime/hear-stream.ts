@@ -88,6 +88,7 @@ const beginStream = (
       stream?.close();
     },
     pendingSamples: () => (over ? 0 : saidSamples - doneSamples),
+    behindSamples: () => (over ? 0 : saidSamples - doneSamples),
   };
 };
 

@@ -50,6 +50,7 @@ const beginTwice = (first: Ear, second: WholeParts, options: HearingOptions, lis
       stop.abort(new Error('The utterance was dropped.'));
       hearing.close();
     },
+    behindSamples: hearing.behindSamples,
     pendingSamples: () => Math.max(waitingSamples, hearing.pendingSamples()),
   };
 };

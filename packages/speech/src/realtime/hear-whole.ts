@@ -125,6 +125,7 @@ const beginWhole = (parts: WholeParts, options: HearingOptions, listener: Hearin
     finish: () => void finish(),
     close: () => stop.abort(new Error('The utterance was dropped.')),
     pendingSamples: () => waitingSamples,
+    behindSamples: () => 0,
   };
 };
 

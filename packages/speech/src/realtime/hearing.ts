@@ -33,6 +33,8 @@ export type Hearing = {
   close(): void;
   /** Samples that wait for the engine. */
   pendingSamples(): number;
+  /** Those of them whose live text is still to come. */
+  behindSamples(): number;
 };
 
 /** What begins a hearing. */

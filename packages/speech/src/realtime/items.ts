@@ -10,6 +10,7 @@ import type { Word } from '../core/types.ts';
 import { createDeltas } from './deltas.ts';
 import type { Ear, Heard, Hearing, HearingOptions } from './hearing.ts';
 import { SESSION_RATE } from './intake.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 
 /** An utterance that is being said. Places are samples since the session began. */
 export type Item = {
@@ -37,6 +38,8 @@ type Entry = {
 };
 
 export type Items = {
+  /** Tells an event in its turn among those of the utterances. */
+  tell(event: RealtimeEvent): void;
   begin(options: BeginOptions): Item;
   /** Samples that wait for an engine, of all utterances. */
   pendingSamples(): number;
@@ -59,9 +62,9 @@ export const toMs = (place: number): number => Math.round((place * 1000) / SESSI
 
 /** What the items of one session share. */
 type Shared = {
-  readonly onEvent: (event: RealtimeEvent) => void;
   /** Not yet settled. */
   readonly live: Set<Entry>;
+  readonly outbox: Outbox;
   /** Ended, their text not yet told. */
   committed: Entry[];
   lastId: string | null;
@@ -71,12 +74,13 @@ type Shared = {
 };
 
 const tellChange = (shared: Shared): void => {
+  shared.outbox.advance();
   shared.change.resolve();
   shared.change = Promise.withResolvers();
 };
 
 const emit = (shared: Shared, event: RealtimeEvent): void => {
-  if (!shared.closed) shared.onEvent(event);
+  if (!shared.closed) shared.outbox.tell(event);
 };
 
 const outcomeEvent = (entry: Entry, end: number, outcome: Outcome): RealtimeEvent => {
@@ -164,6 +168,8 @@ const begin = (shared: Shared, options: BeginOptions): Item => {
       entry.end = end;
       entry.previousId = shared.lastId;
       shared.committed.push(entry);
+      shared.outbox.holdFor(id, () => hearing.behindSamples() === 0);
+      if (announced) emit(shared, { type: 'speech-stopped', itemId: id, endMs: toMs(end) });
       emit(shared, { type: 'committed', itemId: id, previousItemId: shared.lastId });
       shared.lastId = id;
       hearing.finish();
@@ -181,7 +187,7 @@ const begin = (shared: Shared, options: BeginOptions): Item => {
 
 export const createItems = (onEvent: (event: RealtimeEvent) => void): Items => {
   const shared: Shared = {
-    onEvent,
+    outbox: createOutbox(onEvent),
     live: new Set(),
     committed: [],
     lastId: null,
@@ -189,6 +195,7 @@ export const createItems = (onEvent: (event: RealtimeEvent) => void): Items => {
     closed: false,
   };
   return {
+    tell: (event) => emit(shared, event),
     begin: (options) => begin(shared, options),
     pendingSamples: () => shared.live.values().reduce((sum, { hearing }) => sum + (hearing?.pendingSamples() ?? 0), 0),
     moved: () => shared.change.promise,

@@ -1,7 +1,7 @@
 /** Where utterances begin and end in a session's audio: by the voice detector, or by the client's word. */
 import type { Detector } from '../audio/voice-activity.ts';
 import { problem } from '../core/codes.ts';
-import type { RealtimeEvent, TurnDetection } from '../core/realtime.ts';
+import type { TurnDetection } from '../core/realtime.ts';
 import type { Ear, HearingOptions } from './hearing.ts';
 import { SESSION_RATE } from './intake.ts';
 import { type Item, type Items, toMs } from './items.ts';
@@ -27,11 +27,12 @@ export type ListeningParts = {
   readonly items: Items;
   readonly ear: () => Ear;
   readonly hearingOptions: () => HearingOptions;
-  readonly onEvent: (event: RealtimeEvent) => void;
 };
 
 /** Audio is looked at in pieces of at most this, s. */
 const PIECE_SEC = 0.25;
+/** Frames for which a fresh detector calls any noise speech, as measured. */
+const SETTLING_FRAMES = 5;
 /** What is kept beyond the prefix: a turn is noticed some frames after its beginning. */
 const LOOKBACK_SEC = 1;
 /** Less audio than this cannot be committed. */
@@ -48,9 +49,11 @@ type Watch = {
   readonly base: number;
   readonly frame: Int16Array;
   filled: number;
+  /** Frames that are not believed yet. */
+  settling: number;
 };
 
-const watchFrom = (rules: TurnDetection, detector: Detector, base: number): Watch => ({
+const watchFrom = (rules: TurnDetection, detector: Detector, base: number, settling: number): Watch => ({
   rules,
   detector,
   turns: createTurns({
@@ -59,6 +62,7 @@ const watchFrom = (rules: TurnDetection, detector: Detector, base: number): Watc
   base,
   frame: new Int16Array(detector.frameSamples),
   filled: 0,
+  settling,
 });
 
 const samplesOf = (ms: number): number => Math.round((ms * SESSION_RATE) / 1000);
@@ -86,7 +90,7 @@ const begin = (state: State, start: number, announced: boolean): void => {
     },
   });
   state.item = item;
-  if (announced) state.onEvent({ type: 'speech-started', itemId: item.id, startMs: toMs(start) });
+  if (announced) state.items.tell({ type: 'speech-started', itemId: item.id, startMs: toMs(start) });
 };
 
 const end = (state: State, place: number): void => {
@@ -96,7 +100,6 @@ const end = (state: State, place: number): void => {
   state.watch?.turns.reset();
   if (!item) return;
   state.lastEnd = place;
-  if (item.announced) state.onEvent({ type: 'speech-stopped', itemId: item.id, endMs: toMs(place) });
   item.commit(place);
 };
 
@@ -119,7 +122,9 @@ const look = (state: State, watch: Watch, samples: Int16Array, start: number): v
     at += part.length;
     if (watch.filled < frame.length) return;
     watch.filled = 0;
-    const change = watch.turns.push(watch.detector.isSpeech(frame));
+    const isSpeech = watch.detector.isSpeech(frame) && watch.settling === 0;
+    watch.settling = Math.max(0, watch.settling - 1);
+    const change = watch.turns.push(isSpeech);
     if (change) onTurn(state, change, watch, start + at);
   }
 };
@@ -155,8 +160,8 @@ const clear = (state: State): void => {
   drop(state);
   recent.clear();
   state.lastEnd = recent.end;
-  state.onEvent({ type: 'cleared' });
-  if (watch) state.watch = watchFrom(watch.rules, watch.detector, recent.end);
+  state.items.tell({ type: 'cleared' });
+  if (watch) state.watch = watchFrom(watch.rules, watch.detector, recent.end, watch.settling);
 };
 
 const configure = async (state: State, rules: TurnDetection | null, detectors: Detectors): Promise<void> => {
@@ -164,7 +169,10 @@ const configure = async (state: State, rules: TurnDetection | null, detectors: D
   const kept = rules !== null && watch?.rules.threshold === rules.threshold ? watch.detector : undefined;
   const detector = rules === null ? undefined : (kept ?? (await detectors(rules.threshold)));
   if (!kept) watch?.detector.dispose();
-  state.watch = rules && detector ? watchFrom(rules, detector, recent.end) : undefined;
+  state.watch =
+    rules && detector
+      ? watchFrom(rules, detector, recent.end, kept && watch ? watch.settling : SETTLING_FRAMES)
+      : undefined;
   if (state.item) state.watch?.turns.assume();
   recent.keep(samplesOf(rules?.prefixPaddingMs ?? 0) + LOOKBACK_SEC * SESSION_RATE);
 };

@@ -46,7 +46,6 @@ export const openSession = async (parts: SessionParts, first: RealtimeConfig): P
     items,
     ear: () => ears.ear,
     hearingOptions: () => ({ bandHz: intake.bandHz, language: config.language, hotwords: config.hotwords }),
-    onEvent: parts.onEvent,
   });
   await listening.configure(config.turnDetection, parts.detectors);
 
