@@ -26,6 +26,7 @@ import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies, renderProblem } from './http/reply.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
 import { openPlatform, type Platform } from './platform.ts';
+import { prepareCompression } from './rest/compress.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
@@ -99,6 +100,7 @@ const createApp = (values: Values, log: Log) => {
   prepareMethods(app);
   prepareBodies(app);
   prepareReplies(app);
+  prepareCompression(app);
   app.get('/', (_request, reply) => reply.redirect('/docs', 302));
   return app;
 };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { CODES } from '../src/codes.ts';
-import { startTestPlatform, type TestPlatform } from './start-test-platform.ts';
+import { ADMIN_PASSWORD, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
 const DOCUMENT = new URL('../../../docs/platform-api.md', import.meta.url);
 const COLLECTION = /^\| `([a-z]+\/[a-z_]+)` \| (any|master|working) \| ([^|]+) \|/;
@@ -63,5 +63,19 @@ describe('the surface', () => {
       assert.equal((await platform.guest.call('GET', file[1]!)).status, 200, file[1]);
     }
     assert.equal((await platform.guest.call('GET', '/')).headers.get('location'), '/docs');
+  });
+
+  it('compresses long answers for who asks, but none that holds a token', async () => {
+    const admin = await platform.signIn('admin', ADMIN_PASSWORD);
+    const encoding = async (path: string, accepted: string) =>
+      (await admin.call('GET', path, { headers: { 'accept-encoding': accepted } })).headers.get('content-encoding');
+    assert.equal(await encoding('/rest/v1/openapi.json', 'gzip'), 'gzip');
+    assert.equal(await encoding('/rest/v1/openapi.json', 'br, gzip;q=0.5'), 'gzip');
+    for (const refused of ['identity', 'gzip;q=0', 'gzip;q=0.0, br'])
+      assert.equal(await encoding('/rest/v1/openapi.json', refused), null, refused);
+    assert.equal(await encoding('iam/users/current', 'gzip'), null, 'short');
+    for (let n = 0; n < 10; n++)
+      await admin.call('POST', 'service/integration_points', { body: { code: `p${n}`, type: 'public' } });
+    assert.equal(await encoding('service/integration_points?mask=*', 'gzip'), null);
   });
 });
