@@ -59,6 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'speech/speech': ['speech', 'kit'],
   'speech/start': ['speech', 'kit'],
   'speech/start-models': ['speech', 'kit'],
+  'speech/start-support': ['speech', 'kit'],
   'speech/start-jobs': ['speech', 'kit'],
   'speech/run-job': ['speech'],
   'speech/main': ['speech', 'kit'],

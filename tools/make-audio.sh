@@ -33,4 +33,14 @@ ffmpeg $quiet -i "$from" -ar 16000 -c:a wmav2 -b:a 24k "$out/words.wma"
 sox "$from" -r 8000 -C 7 -t amr-nb "$out/words.amr"
 ffmpeg $quiet -i "$from" -ar 8000 -c:a adpcm_ima_wav "$out/words-ima.wav"
 ffmpeg $quiet -i "$from" -ar 8000 -c:a gsm_ms "$out/words-gsm.wav" 2>/dev/null || sox "$from" -r 8000 -e gsm-full-rate "$out/words-gsm.wav"
+# Two voices in turn for diarization, 16 kHz µ-law: the turns are in the order low, high, low, high, 0.4 s apart.
+turn() { # NAME VOICE PITCH TEXT
+  espeak-ng -v "$2" -p "$3" -s 150 -w "$work/$1.wav" "$4"
+  sox -D "$work/$1.wav" -r 16000 -c 1 -b 16 "$work/$1-16.wav" gain -n -6 silence 1 0.01 0.1% reverse silence 1 0.01 0.1% reverse pad 0 0.4
+}
+turn t1 en-us+m5 30 'hello operator cancel payment two five'
+turn t2 en-gb+f4 65 'yes transfer billing support mobile menu'
+turn t3 en-us+m5 30 'no transfer sales account balance four'
+turn t4 en-gb+f4 65 'support close account payment goodbye'
+sox -D "$work"/t[1-4]-16.wav -e mu-law "$out/two-voices.wav"
 ls -l "$out"

@@ -7,7 +7,7 @@ import type { Caller, ModelInfo } from './core/types.ts';
 import type { Queue } from './jobs/queue.ts';
 import { mayUseModel } from './keys/globs.ts';
 import { inspectRecording } from './pipeline/inspect.ts';
-import { type Line, processingTimeout, transcribe } from './pipeline/transcribe.ts';
+import { type Line, processingTimeout, stagesOf, transcribe } from './pipeline/transcribe.ts';
 import { checkModel } from './pipeline/warnings.ts';
 
 export type SpeechParts = {
@@ -81,7 +81,7 @@ export const createSpeech = ({ line, models, jobs, realtime, limits }: SpeechPar
       submit: async (caller, request, upload, options) => {
         const model = await resolveFor(caller, request.model, request.language);
         // What can be known without the audio is refused now, not in the finished job.
-        checkModel(request, model, { hotwordsEnabled: line.hotwords.enabled });
+        checkModel(request, model, stagesOf(line));
         return jobs.queue.submit(caller, model, request, upload, options);
       },
       list: jobs.queue.list,

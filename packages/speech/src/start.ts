@@ -30,6 +30,7 @@ import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
 import { createSpeech } from './speech.ts';
 import { type JobParts, openJobs } from './start-jobs.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
+import { openSupport, type Support } from './start-support.ts';
 
 export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
 
@@ -53,7 +54,8 @@ export const startSpeech = async (
   const modelParts = await openModels(settings, log, stack);
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
-  const line = openLine(settings, modelParts, media, log);
+  const support = openSupport(settings, modelParts.installed, log, stack);
+  const line = openLine(settings, modelParts, media, support, log);
   const jobs = await openJobs(settings, log, stack);
   // Only now is it certain that no other process uses this data folder.
   const spoolDir = await openUploads(dataDirOf(settings));
@@ -92,6 +94,8 @@ export const startSpeech = async (
   await takeFirst(settings, modelParts, log, options);
   state.isChosen = true;
   jobs.startWork((...job) => runJob(line, models, ...job));
+  // The first to go: a pass runs to its end otherwise, and the worker would wait for it.
+  stack.defer(support.stopPasses);
   log.info({ url: listening.url }, 'speech serves');
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -165,7 +169,13 @@ const openGuards = async (settings: SpeechSettings, log: Log, options: StartOpti
   return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: Date.now };
 };
 
-const openLine = (settings: SpeechSettings, parts: ModelParts, media: Line['media'], log: Log): Line => {
+const openLine = (
+  settings: SpeechSettings,
+  parts: ModelParts,
+  media: Line['media'],
+  support: Support,
+  log: Log,
+): Line => {
   const { values } = settings;
   return {
     media,
@@ -173,6 +183,8 @@ const openLine = (settings: SpeechSettings, parts: ModelParts, media: Line['medi
     lease: parts.lease,
     mediaOptions: (request, recognizer) => mediaOptionsOf(settings, parts, request, recognizer),
     hotwords: { enabled: values['postproc.hotwords.enabled'], defaultScore: values['postproc.hotwords.default_score'] },
+    text: support.text,
+    speakers: support.speakers,
     log,
   };
 };

@@ -180,7 +180,6 @@ describe('transcription', () => {
       decoding_method: 'modified_beam_search',
       diarize: 'true',
       punctuate: 'true',
-      itn: 'true',
       language: 'ru',
     };
     const result = await read(await speech.post('/api/v1/transcribe', ask, file));
@@ -188,11 +187,10 @@ describe('transcription', () => {
       'decoding_method_unavailable',
       'diarization_unavailable',
       'hotwords_unavailable',
-      'itn_unavailable',
       'language_mismatch',
       'punctuation_unavailable',
     ]);
-    for (const field of ['hotwords', 'decoding_method', 'diarize', 'punctuate', 'itn', 'language'] as const) {
+    for (const field of ['hotwords', 'decoding_method', 'diarize', 'punctuate', 'language'] as const) {
       const refused = await speech.post(
         '/api/v1/transcribe',
         { model: 'demo-ctc-en', strict: 'true', [field]: ask[field] },

@@ -51,11 +51,14 @@ const partAtPauses = (words: readonly Word[]): Word[][] => {
   return parts;
 };
 
-const averageConfidence = (words: readonly Word[]): { avg_confidence?: number } => {
+export const averageConfidence = (words: readonly Word[]): { avg_confidence?: number } => {
   const known = words.map((word) => word.confidence).filter((value) => value !== undefined);
   return known.length === 0 ? {} : { avg_confidence: round(known.reduce((a, b) => a + b, 0) / known.length, 3) };
 };
 
+/** What stands between segments and between words: one space, or nothing for languages that write none. */
+export const separatorOf = (language: string): string => (UNSPACED_LANGUAGES.has(language) ? '' : ' ');
+
 /** Segments joined by one space; without any for languages that write none. */
 export const joinText = (segments: readonly Pick<Segment, 'text'>[], language: string): string =>
-  segments.map((segment) => segment.text).join(UNSPACED_LANGUAGES.has(language) ? '' : ' ');
+  segments.map((segment) => segment.text).join(separatorOf(language));

@@ -1,15 +1,27 @@
 /**
  * The line a recording takes: decode and cut (media process) → wait for a turn (scheduler) → recognise (engine process)
- * → words → transcript. Nothing here holds the whole recording: segments come no faster than they are recognised.
+ * → words → marks and digits → speakers → transcript. Nothing here holds the whole recording: segments come no faster than
+ * they are recognised.
  */
 import type { Log } from '@parley/kit/log.ts';
 import type { AudioSegment, AudioSummary, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type { ModelInfo, Priority, Segment, Stage, Transcript, TranscriptionRequest, Warning } from '../core/types.ts';
 import type { EngineFacts, RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
-import { type DraftSegment, joinText, toSegments } from './assemble.ts';
+import { type DraftSegment, joinText, separatorOf, toSegments } from './assemble.ts';
+import { createCollector, createGate } from './collect.ts';
+import { type Diarized, diarize, SPEAKER_AUDIO, type Speakers } from './diarize.ts';
+import { createTextFinish, type TextFinish, type TextStages } from './finish-text.ts';
 import type { Scheduler } from './scheduler.ts';
-import { baseLanguage, checkCapabilities, listsLanguage, rawWarnings, warn } from './warnings.ts';
+import {
+  baseLanguage,
+  checkCapabilities,
+  languageOf,
+  rawWarnings,
+  refuseWhenStrict,
+  type Stages,
+  warn,
+} from './warnings.ts';
 import { round } from './words.ts';
 
 /** What decoding depends on: of a request, and of the engine that will hear it. */
@@ -24,8 +36,17 @@ export type Line = {
   lease(model: ModelInfo, signal: AbortSignal): Promise<AsyncDisposable & { readonly recognizer: Recognizer }>;
   mediaOptions(request: MediaRequest, recognizer: { readonly facts: MediaFacts }): MediaOptions;
   readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
+  readonly text: TextStages;
+  readonly speakers: Speakers;
   readonly log: Log;
 };
+
+/** What the stages of this line can do now, for checking a request against it. */
+export const stagesOf = ({ hotwords, text, speakers }: Line): Stages => ({
+  hotwordsEnabled: hotwords.enabled,
+  canPunctuate: (language) => text.punctuatorFor(language) !== undefined,
+  canDiarize: speakers.isAvailable(),
+});
 
 export type Work = {
   readonly id: string;
@@ -58,11 +79,27 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const startedMs = performance.now();
   await using lease = await line.lease(work.model, watcher.signal);
   const { recognizer } = lease;
-  const warnings = checkCapabilities(work.request, work.model, recognizer.facts, {
-    hotwordsEnabled: line.hotwords.enabled,
-  });
-  const heard = await recognizeAll(line, work, recognizer, watcher);
-  return assemble(work, heard, warnings, startedMs);
+  const warnings = checkCapabilities(work.request, work.model, recognizer.facts, stagesOf(line));
+  const finish = createTextFinish(line.text, work, languageOf(work.request, work.model), line.log);
+  const heard = await recognizeAll(line, work, recognizer, finish, watcher);
+  const speakersMs = performance.now();
+  const told = await tellApart(line, work, heard, watcher.signal);
+  const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...(told?.warnings ?? [])];
+  refuseWhenStrict(work.request, all);
+  const spent = { startedMs, post: finish.spentMs(), diarize: performance.now() - speakersMs };
+  return assemble(work, heard, told, all, spent);
+};
+
+/** The second pass, when speakers are wanted and there is something to tell them apart with. */
+const tellApart = async (line: Line, work: Work, heard: Heard, signal: AbortSignal): Promise<Diarized | undefined> => {
+  const { request, id, path } = work;
+  const { channels, durationSec } = heard.summary;
+  if (!request.diarize || !(channels > 1 || line.speakers.isAvailable())) return undefined;
+  const mediaOptions = line.mediaOptions({ ...request, voiceActivity: false }, { facts: SPEAKER_AUDIO });
+  const separator = separatorOf(languageOf(request, work.model));
+  const task = { id, path, request, durationSec, channels, separator };
+  const { speakers, media, log } = line;
+  return diarize({ speakers, media, mediaOptions, log }, inOrder(heard.segments), task, signal);
 };
 
 /** Every segment in order of time, and what the media process says of the recording. */
@@ -73,14 +110,21 @@ type Heard = {
   readonly asrMs: number;
 };
 
-const recognizeAll = async (line: Line, work: Work, recognizer: Recognizer, watcher: Watcher): Promise<Heard> => {
+const recognizeAll = async (
+  line: Line,
+  work: Work,
+  recognizer: Recognizer,
+  finish: TextFinish,
+  watcher: Watcher,
+): Promise<Heard> => {
   // A failure anywhere stops the media process and whatever of this request still waits for a turn.
   const stop = new AbortController();
   const signal = AbortSignal.any([watcher.signal, stop.signal]);
   const stream = line.media.open(work.path, line.mediaOptions(work.request, recognizer), signal);
   // Without this a rejection that arrives while segments are still awaited would count as unhandled.
   stream.summary.catch(() => undefined);
-  const collector = createCollector(work, watcher, stream);
+  const kept = createKeeper(work, watcher);
+  const collector = createCollector(kept.take, (endSec) => watcher.onProgress?.(endSec, stream));
   const gate = createGate(recognizer.facts.slots * AHEAD_PER_SLOT);
   let firstMs: number | undefined;
   const failed: unknown[] = [];
@@ -93,7 +137,7 @@ const recognizeAll = async (line: Line, work: Work, recognizer: Recognizer, watc
         gate.leave();
         throw signal.reason;
       }
-      void hearOne(line, work, recognizer, audio, watcher, signal)
+      void hearOne(line, work, recognizer, finish, audio, watcher, signal)
         .then(collector.expect(audio))
         .catch((thrown: unknown) => {
           failed.push(thrown);
@@ -105,7 +149,7 @@ const recognizeAll = async (line: Line, work: Work, recognizer: Recognizer, watc
     if (failed.length > 0) throw failed[0];
     const summary = await stream.summary;
     const asrMs = firstMs === undefined ? 0 : performance.now() - firstMs;
-    return { segments: collector.segments(), sources: collector.sources(), summary, asrMs };
+    return { segments: kept.segments, sources: kept.sources, summary, asrMs };
   } catch (thrown) {
     stop.abort(thrown);
     await gate.empty();
@@ -118,6 +162,7 @@ const hearOne = async (
   line: Line,
   work: Work,
   recognizer: Recognizer,
+  finish: TextFinish,
   audio: AudioSegment,
   watcher: Watcher,
   signal: AbortSignal,
@@ -125,7 +170,9 @@ const hearOne = async (
   const known = work.known?.get(audio.index);
   if (known) return known;
   const recognition = await recognizeOne(line, work, recognizer, audio, signal);
-  const drafts = toSegments({ audio, recognition }, wantsWords(work));
+  // Speakers are told apart word by word, whether or not words are shown.
+  const raw = toSegments({ audio, recognition }, wantsWords(work) || work.request.diarize);
+  const drafts = await finish.finish(raw, signal);
   watcher.onUtterance?.(audio.index, drafts);
   return drafts;
 };
@@ -159,70 +206,44 @@ const recognizeOptionsOf = ({ hotwords }: Line, { request, model }: Work, recogn
   };
 };
 
-/** Lets `limit` pass at once; `empty` resolves when all have left. */
-const createGate = (limit: number) => {
-  let inside = 0;
-  let waiters: (() => void)[] = [];
-  const changed = (): Promise<void> => new Promise((resolve) => waiters.push(resolve));
-  return {
-    enter: async (): Promise<void> => {
-      while (inside >= limit) await changed();
-      inside += 1;
-    },
-    leave: (): void => {
-      inside -= 1;
-      const woken = waiters;
-      waiters = [];
-      for (const wake of woken) wake();
-    },
-    empty: async (): Promise<void> => {
-      while (inside > 0) await changed();
-    },
-  };
-};
-
-/** Puts results, which come in any order, back into the order of the recording and tells of each as soon as it may. */
-const createCollector = (work: Work, watcher: Watcher, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => {
-  const places: { readonly endSec: number; drafts: readonly DraftSegment[] | undefined }[] = [];
+/** Numbers segments as they come and tells of each. */
+const createKeeper = (work: Work, watcher: Watcher) => {
   const segments: Segment[] = [];
   const sources = new Set<string>();
-  let next = 0;
-  const take = (draft: DraftSegment): void => {
-    const { source, ...rest } = draft;
-    const segment: Segment = { id: segments.length, ...rest };
-    segments.push(segment);
-    sources.add(wantsWords(work) ? source : 'segment');
-    watcher.onSegment?.(segment, segment.id);
-  };
-  const takeReady = (): void => {
-    for (let place = places[next]; place?.drafts; place = places[next]) {
-      place.drafts.forEach(take);
-      next += 1;
-      watcher.onProgress?.(place.endSec, stream);
-    }
-  };
   return {
-    /** Keeps the utterance's place; the function returned fills it. */
-    expect: (audio: AudioSegment): ((drafts: readonly DraftSegment[]) => void) => {
-      const place = { endSec: audio.start + audio.samples.length / audio.sampleRate, drafts: undefined };
-      const index = places.push(place) - 1;
-      return (drafts) => {
-        places[index]!.drafts = drafts;
-        takeReady();
-      };
+    segments,
+    sources,
+    take: ({ source, ...rest }: DraftSegment): void => {
+      const segment: Segment = { id: segments.length, ...rest };
+      segments.push(segment);
+      sources.add(wantsWords(work) ? source : 'segment');
+      watcher.onSegment?.(shown(work, segment), segment.id);
     },
-    segments: (): readonly Segment[] => segments,
-    sources: (): ReadonlySet<string> => sources,
   };
 };
 
-const assemble = (work: Work, heard: Heard, warnings: readonly Warning[], startedMs: number): Transcript => {
+/** A segment as the caller sees it: without words when those are not wanted. */
+const shown = (work: Work, segment: Segment): Segment => {
+  if (wantsWords(work)) return segment;
+  const { words: _words, ...rest } = segment;
+  return rest;
+};
+
+/** Where the time went, ms. */
+type Spent = { readonly startedMs: number; readonly post: number; readonly diarize: number };
+
+const assemble = (
+  work: Work,
+  heard: Heard,
+  told: Diarized | undefined,
+  warnings: readonly Warning[],
+  spent: Spent,
+): Transcript => {
   const { summary } = heard;
   const assembleMs = performance.now();
-  const language = languageOf(work);
-  const segments = inOrder(heard.segments);
-  const all = [...warnings, ...warningsOf(heard)];
-  const processingMs = performance.now() - startedMs;
+  const language = languageOf(work.request, work.model);
+  const segments = (told?.segments ?? inOrder(heard.segments)).map((segment) => shown(work, segment));
+  const processingMs = performance.now() - spent.startedMs;
   return {
     id: work.id,
     model: `${work.model.id}@${work.model.revision}`,
@@ -232,25 +253,31 @@ const assemble = (work: Work, heard: Heard, warnings: readonly Warning[], starte
     timestamp_source: heard.sources.has('aligned') ? 'aligned' : heard.sources.has('token') ? 'token' : 'segment',
     segments,
     silence: summary.silence.map(({ start, end }) => ({ start: round(start, 3), end: round(end, 3) })),
+    ...(told?.speakers && { speakers: told.speakers }),
     stats: {
       audio_duration: round(summary.durationSec, 3),
       processing_ms: Math.round(processingMs),
       rtf: summary.durationSec > 0 ? round(processingMs / 1000 / summary.durationSec, 4) : 0,
-      stages_ms: stagesOf(summary, heard.asrMs, performance.now() - assembleMs),
+      stages_ms: stagesMsOf(summary, heard.asrMs, performance.now() - assembleMs, spent),
       segments_total: segments.length,
       speech_ratio: summary.durationSec > 0 ? round(Math.min(1, summary.speechSec / summary.durationSec), 3) : 0,
     },
-    warnings: all,
+    warnings,
   };
 };
 
-const stagesOf = (summary: AudioSummary, asrMs: number, assembleMs: number): Readonly<Record<Stage, number>> => ({
+const stagesMsOf = (
+  summary: AudioSummary,
+  asrMs: number,
+  assembleMs: number,
+  spent: Spent,
+): Readonly<Record<Stage, number>> => ({
   decode: Math.round(summary.decodeMs),
   vad: Math.round(summary.voiceActivityMs),
   asr: Math.round(asrMs),
   assemble: Math.round(assembleMs),
-  diarize: 0,
-  post: 0,
+  diarize: Math.round(spent.diarize),
+  post: Math.round(spent.post),
 });
 
 const warningsOf = ({ segments, summary }: Heard): Warning[] => [
@@ -260,17 +287,6 @@ const warningsOf = ({ segments, summary }: Heard): Warning[] => [
     : []),
   ...(segments.length === 0 ? [warn('no_speech_detected', 'No speech was heard in the recording.')] : []),
 ];
-
-/** The language asked for when the model lists it, else the model's own first one. */
-const languageOf = ({ request, model }: Work): string => {
-  if (request.language !== undefined && listsLanguage(model, request.language)) return baseLanguage(request.language);
-  const first = model.languages.find((language) => language !== 'multi');
-  return first === undefined
-    ? request.language === undefined
-      ? 'en'
-      : baseLanguage(request.language)
-    : baseLanguage(first);
-};
 
 /** With several channels segments are put in order of time; one channel's already are. */
 const inOrder = (segments: readonly Segment[]): Segment[] =>

@@ -5,6 +5,7 @@
 import { problem } from '../core/codes.ts';
 import type { ModelInfo, TranscriptionRequest, Warning, WarningCode } from '../core/types.ts';
 import type { EngineFacts } from '../recognizer/recognizer.ts';
+import { hasNumberRules } from './itn.ts';
 
 /** Warnings that mean the answer is less than what was asked (docs/speech-api.md, warnings marked D). */
 const DEGRADING: ReadonlySet<WarningCode> = new Set([
@@ -21,7 +22,13 @@ const DEGRADING: ReadonlySet<WarningCode> = new Set([
 export const sameLanguage = (one: string, other: string): boolean => baseLanguage(one) === baseLanguage(other);
 export const baseLanguage = (tag: string): string => tag.split(/[-_]/)[0]!.toLowerCase();
 
-type Stages = { readonly hotwordsEnabled: boolean };
+/** What the house can do now, beyond the model. */
+export type Stages = {
+  readonly hotwordsEnabled: boolean;
+  /** Whether an installed punctuation model fits the language (without region). */
+  canPunctuate(language: string): boolean;
+  readonly canDiarize: boolean;
+};
 
 type Check = (request: TranscriptionRequest, model: ModelInfo, stages: Stages) => Warning | undefined;
 
@@ -42,16 +49,17 @@ const checks: readonly Check[] = [
     request.hotwords.length > 0 && !(stages.hotwordsEnabled && model.capabilities.hotwords)
       ? warn('hotwords_unavailable', `${model.id} cannot favour words; hotwords are left out.`, 'hotwords')
       : undefined,
-  (request, model) =>
-    request.punctuate === true && !model.capabilities.punctuation_builtin
+  (request, model, stages) =>
+    request.punctuate === true &&
+    !(model.capabilities.punctuation_builtin || stages.canPunctuate(languageOf(request, model)))
       ? warn('punctuation_unavailable', `${model.id} does not punctuate and no punctuation model fits.`, 'punctuate')
       : undefined,
-  (request) =>
-    request.itn === true
+  (request, model) =>
+    request.itn === true && !hasNumberRules(languageOf(request, model))
       ? warn('itn_unavailable', 'There are no rules that write numbers as digits for this language.', 'itn')
       : undefined,
-  (request) =>
-    request.diarize
+  (request, _model, stages) =>
+    request.diarize && !stages.canDiarize && request.channelMode !== 'split'
       ? warn('diarization_unavailable', 'There is no model that tells speakers apart.', 'diarize')
       : undefined,
   (request, model) =>
@@ -59,6 +67,19 @@ const checks: readonly Check[] = [
       ? warn('language_mismatch', `${model.id} does not list the language ${request.language}.`, 'language')
       : undefined,
 ];
+
+/** The language asked for when the model lists it, else the model's own first one. Without region. */
+export const languageOf = (
+  request: Pick<TranscriptionRequest, 'language'>,
+  model: Pick<ModelInfo, 'languages'>,
+): string => {
+  if (request.language !== undefined && listsLanguage(model, request.language)) return baseLanguage(request.language);
+  const first = model.languages.find((language) => language !== 'multi');
+  return baseLanguage(first ?? request.language ?? FALLBACK_LANGUAGE);
+};
+
+/** Of a model for any language, when nothing says which one is spoken. */
+const FALLBACK_LANGUAGE = 'en';
 
 /** True when the model lists the language or is free of languages (`multi`). */
 export const listsLanguage = (model: Pick<ModelInfo, 'languages'>, language: string): boolean =>
@@ -102,7 +123,7 @@ export const checkCapabilities = (
 };
 
 /** Throws capability_unavailable (422) for the first degrading warning when the request is strict. */
-const refuseWhenStrict = (request: TranscriptionRequest, warnings: readonly Warning[]): void => {
+export const refuseWhenStrict = (request: TranscriptionRequest, warnings: readonly Warning[]): void => {
   const first = request.strict ? warnings.find((warning) => DEGRADING.has(warning.code)) : undefined;
   if (!first) return;
   throw problem('capability_unavailable', first.message, { param: first.param, details: { warning: first.code } });

@@ -9,23 +9,26 @@ import type { FromEngine, ToEngine } from './messages.ts';
 /** Why an engine process is gone, for an operator. `killed` names the limit it broke when we ended it ourselves. */
 export type Death = { readonly reason: string; readonly killed: boolean };
 
-export type EngineChild = {
+/** A child process that takes messages of type `To`. */
+export type Child<To> = {
   readonly pid: number | undefined;
   /** False when the process is gone or going; the message is lost then. */
-  send(message: ToEngine): boolean;
+  send(message: To): boolean;
   /** Ends it at once; `why` becomes the reason. */
   kill(why: string): void;
   /** Settles once, after the last message and the last line of standard error. */
   readonly gone: Promise<Death>;
 };
 
-export type ChildOptions = {
+export type EngineChild = Child<ToEngine>;
+
+export type ChildOptions<From = FromEngine> = {
   /** Shown in the process list behind the role. */
   readonly name: string;
   readonly libraryPaths: readonly string[];
   /** Threads of libuv, on which native code decodes. */
   readonly threads: number;
-  readonly onMessage: (message: FromEngine) => void;
+  readonly onMessage: (message: From) => void;
 };
 
 const PROGRAM = fileURLToPath(new URL('./engine-process.ts', import.meta.url));
@@ -50,7 +53,7 @@ const keepTail = (child: ChildProcess): (() => string) => {
       .join(' | ');
 };
 
-const environmentOf = (options: ChildOptions): Record<string, string> => ({
+const environmentOf = (options: Pick<ChildOptions, 'threads' | 'libraryPaths'>): Record<string, string> => ({
   // Nothing else is handed on: native code has no business with the service's secrets.
   UV_THREADPOOL_SIZE: String(options.threads),
   ...(options.libraryPaths.length > 0 && { LD_LIBRARY_PATH: options.libraryPaths.join(':') }),
@@ -60,8 +63,16 @@ const describeExit = (code: number | null, signal: NodeJS.Signals | null): strin
   signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
 
 /** Starts an engine process. It has loaded nothing yet. */
-export const openChild = (options: ChildOptions): EngineChild => {
-  const child = fork(PROGRAM, ['engine', options.name], {
+export const openChild = (options: ChildOptions): EngineChild => openProgram<ToEngine, FromEngine>(PROGRAM, options);
+
+type Announcement = { readonly kind: 'announce'; readonly doing: string };
+
+/** Starts a process of the file `program`; its messages have a `kind`, of which `announce` and `loaded` are understood here. */
+export const openProgram = <To extends object, From extends { readonly kind: string }>(
+  program: string,
+  options: ChildOptions<Exclude<From, Announcement>>,
+): Child<To> => {
+  const child = fork(program, ['engine', options.name], {
     serialization: 'advanced',
     execPath: process.execPath,
     execArgv: [],
@@ -86,9 +97,9 @@ export const openChild = (options: ChildOptions): EngineChild => {
   });
 
   child.on('message', (received) => {
-    const message = received as FromEngine;
-    if (message.kind === 'announce') doing = message.doing;
-    else options.onMessage(message);
+    const message = received as Announcement | Exclude<From, Announcement>;
+    if (message.kind === 'announce') doing = (message as Announcement).doing;
+    else options.onMessage(message as Exclude<From, Announcement>);
     if (message.kind === 'loaded') doing = 'recognising';
   });
 
