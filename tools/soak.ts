@@ -2,10 +2,12 @@
 import { runJobsKill } from './soak/jobs-kill.ts';
 import { runMemory } from './soak/memory.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
+import { runReload } from './soak/reload.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   memory: runMemory,
   'jobs-kill': runJobsKill,
+  reload: runReload,
   'platform-kill': runPlatformKill,
 };
 

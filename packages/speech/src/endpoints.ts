@@ -4,6 +4,7 @@ import { compatEndpoints } from './dialects/compat/routes.ts';
 import type { DialectParts, SpeechEndpoint } from './dialects/dialect.ts';
 import { ASR_NOTES, DETECT_NOTES } from './dialects/legacy/notes.ts';
 import { legacyEndpoints } from './dialects/legacy/routes.ts';
+import { MODEL_NOTES } from './dialects/native/models.ts';
 import { JOB_NOTES, TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
 import { nativeEndpoints } from './dialects/native/routes.ts';
 import { type HealthParts, healthEndpoints } from './server/health.ts';
@@ -17,6 +18,7 @@ export type EndpointParts = DialectParts & HealthParts & { readonly uiEnabled: b
 const API_VERSION = 'v1.1.1';
 
 const NOTES: FieldNotes = {
+  ...MODEL_NOTES,
   'POST /api/v1/transcribe': TRANSCRIBE_NOTES,
   'POST /api/v1/jobs': JOB_NOTES,
   'POST /v1/audio/transcriptions': TRANSCRIPTION_NOTES,

@@ -1,17 +1,19 @@
 /** Composition of everything about models: what is on disk, what can be had, what is in memory. */
 import { join, resolve } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
+import { problem } from './core/codes.ts';
 import type { ModelInfo } from './core/types.ts';
 import { type Catalog, openCatalog } from './models/catalog.ts';
 import { type Choices, openChoices } from './models/choices.ts';
-import { buildDebianModel } from './models/debian.ts';
+import { buildDebianModel, requireKnownPackage } from './models/debian.ts';
 import { createDownloads, type Downloads } from './models/download.ts';
+import type { ProxyEnv } from './models/fetch-file.ts';
 import { folderNameOf, type Installed, isUsable, openInstalled } from './models/installed.ts';
-import { type Manifest, toEngineModel } from './models/manifest.ts';
 import { createModels, type ManagedModels } from './models/models.ts';
 import { createPool, type Lease, type Pool } from './models/pool.ts';
+import { createProbe } from './models/probe.ts';
 import { startRecognizer } from './recognizer/host.ts';
-import { probeModel } from './recognizer/probe.ts';
+import { startStreamingRecognizer } from './recognizer/streaming-host.ts';
 import { type SpeechSettings, sizeFor } from './settings.ts';
 
 export type ModelParts = {
@@ -27,7 +29,7 @@ export type ModelParts = {
 };
 
 export const dataDirOf = ({ values }: SpeechSettings): string => resolve(values.data_dir);
-export const modelsDirOf = (settings: SpeechSettings): string =>
+const modelsDirOf = (settings: SpeechSettings): string =>
   resolve(settings.values['asr.models_dir'] || join(dataDirOf(settings), 'models'));
 
 /** Opens the folders, the catalog and the pool; what must be closed goes on the stack. */
@@ -35,6 +37,7 @@ export const openModels = async (
   settings: SpeechSettings,
   log: Log,
   stack: AsyncDisposableStack,
+  proxyEnv?: ProxyEnv,
 ): Promise<ModelParts> => {
   const { values } = settings;
   const dataDir = dataDirOf(settings);
@@ -47,8 +50,8 @@ export const openModels = async (
     mirrors: values['registry.mirrors'],
     signal: closing.signal,
     log,
+    ...(proxyEnv && { proxyEnv }),
   });
-  const startTimeoutMs = values['asr.engine_start_timeout'];
   const downloads = stack.use(
     createDownloads({
       installed,
@@ -57,11 +60,16 @@ export const openModels = async (
       mirrors: values['registry.mirrors'],
       concurrency: values['registry.download_concurrency'],
       log,
-      probe: (manifest, dir, signal) => probe(manifest, dir, startTimeoutMs, signal),
-      buildDebian: (_entry, work) => buildDebianModel(work.dir, { dataDir, log, signal: work.signal }),
+      probe: createProbe(values['asr.engine_start_timeout']),
+      ...(proxyEnv && { proxyEnv }),
+      buildDebian: (entry, work) => {
+        requireKnownPackage(entry);
+        return buildDebianModel(work.dir, { dataDir, log, signal: work.signal });
+      },
     }),
   );
   const pool = stack.use(openPool(settings, installed, log));
+  const stopping = new AbortController();
   const models = createModels({
     installed,
     catalog,
@@ -70,7 +78,11 @@ export const openModels = async (
     choices,
     defaultModel: values['asr.default_model'],
     defaultModels: values['asr.default_models'],
+    acquireTimeoutMs: values['asr.acquire_timeout'],
+    signal: stopping.signal,
   });
+  // The first to go: what administrators began must not wait for a pool that is closing.
+  stack.defer(() => stopping.abort(problem('draining', 'The service is stopping.')));
   return {
     installed,
     catalog,
@@ -93,7 +105,8 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Poo
     slots: values['asr.inference_slots'],
   };
   return createPool({
-    start: (model) => startRecognizer(model, options),
+    start: (model, signal) =>
+      (model.streaming ? startStreamingRecognizer : startRecognizer)(model, { ...options, signal }),
     find: ({ id, revision }) => {
       const model = installed.find(id, revision);
       return isUsable(model) ? model : undefined;
@@ -109,12 +122,6 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Poo
       void installed.quarantine(id, revision, reason);
     },
   });
-};
-
-const probe = async (manifest: Manifest, dir: string, startTimeoutMs: number, signal: AbortSignal): Promise<void> => {
-  if (manifest.kind !== 'asr' || manifest.streaming) return;
-  const outcome = await probeModel(toEngineModel(manifest, dir), { startTimeoutMs, signal });
-  if (!outcome.ok) throw new Error(outcome.reason);
 };
 
 const findSilero = (installed: Installed): string | undefined => {

@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
+import { acceptSockets } from '@parley/kit/http/socket.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { printSettings } from '@parley/kit/settings.ts';
 import type { FastifyInstance } from 'fastify';
@@ -13,10 +14,12 @@ import { problem } from './core/codes.ts';
 import type { Models } from './core/speech.ts';
 import type { SpeechEndpoint } from './dialects/dialect.ts';
 import { renderProblem } from './dialects/errors.ts';
+import { readForms } from './dialects/native/models-body.ts';
 import { endpointsOf } from './endpoints.ts';
 import { ensureKeys } from './keys/issue.ts';
 import { openKeys } from './keys/keys.ts';
 import { createGuards, type GuardParts } from './keys/require-key.ts';
+import type { ProxyEnv } from './models/fetch-file.ts';
 import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
 import { showProgress, type Terminal } from './models/progress.ts';
@@ -30,6 +33,7 @@ import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
 import { createSpeech } from './speech.ts';
 import { type JobParts, openJobs } from './start-jobs.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
+import { openRealtime } from './start-realtime.ts';
 import { openSupport, type Support } from './start-support.ts';
 
 export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
@@ -39,6 +43,8 @@ export type StartOptions = {
   readonly terminal?: Terminal;
   /** Aborting gives up a start that is still under way. */
   readonly signal?: AbortSignal;
+  /** The operator's proxies, for catalogs and models. */
+  readonly proxyEnv?: ProxyEnv;
 };
 
 const PRIVATE_FOLDER = 0o700;
@@ -51,7 +57,7 @@ export const startSpeech = async (
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
   const guardParts = await openGuards(settings, log, options);
-  const modelParts = await openModels(settings, log, stack);
+  const modelParts = await openModels(settings, log, stack, options.proxyEnv);
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const support = openSupport(settings, modelParts.installed, log, stack);
@@ -64,6 +70,7 @@ export const startSpeech = async (
     line,
     models,
     jobs,
+    realtime: openRealtime(settings, modelParts, models, line, () => state.isChosen, log),
     limits: {
       maxWaiting: settings.values['jobs.sync_max_waiting'],
       maxProcessingMs: settings.values['jobs.max_processing_time'],
@@ -71,6 +78,7 @@ export const startSpeech = async (
   });
 
   const app = createServer(serverOptions(settings, log, await readTls(settings)));
+  readForms(app);
   const endpoints = endpointsOf({
     speech,
     uploads: {
@@ -79,6 +87,8 @@ export const startSpeech = async (
       idleMs: settings.values['server.body_idle_timeout'],
     },
     subtitles: subtitlesOf(settings),
+    sockets: acceptSockets(app),
+    gaEvents: settings.values['realtime.ga_events'],
     speakerPrefix: settings.values['legacy.speaker_prefix'],
     modelAliases: settings.values['api.model_aliases'],
     config: () => printSettings(SPEECH_SETTINGS, settings),
@@ -90,8 +100,9 @@ export const startSpeech = async (
   const listening = await listen(app, { host: settings.values.host, port: settings.values['server.port'] });
   stack.defer(() => listening.close());
 
-  state.versions = await readVersions(modelParts, log);
   await takeFirst(settings, modelParts, log, options);
+  // The first model may have brought PocketSphinx with it.
+  state.versions = await readVersions(modelParts, log);
   state.isChosen = true;
   jobs.startWork((...job) => runJob(line, models, ...job));
   // The first to go: a pass runs to its end otherwise, and the worker would wait for it.

@@ -213,7 +213,17 @@ describe('model records', () => {
       log,
       buildDebian: () => Promise.reject(new Error('no')),
     });
-    const models = createModels({ installed, catalog, pool, downloads, choices, defaultModel: '', defaultModels: {} });
+    const models = createModels({
+      installed,
+      catalog,
+      pool,
+      downloads,
+      choices,
+      defaultModel: '',
+      defaultModels: {},
+      acquireTimeoutMs: 1000,
+      signal,
+    });
     return { installed, pool, models, choices };
   };
 
@@ -238,13 +248,13 @@ describe('model records', () => {
     for (const revision of ['1', '2']) await addModel(`a@${revision}`, describeModel('a', revision));
     const { models, pool, choices } = await openAll();
     await pool.load({ id: 'a', revision: '2' }, signal);
-    assert.equal((await models.reload('a', '1', signal)).state, 'resident');
+    assert.equal((await models.reload({ id: 'a', revision: '1' })).state, 'resident');
     assert.equal((await models.resolve('a', undefined)).revision, '1');
     assert.equal((await openChoices(dataDir)).serving('a'), '1');
     assert.equal(choices.serving('a'), '1');
-    assert.equal((await models.reload('a', undefined, signal)).revision, '2');
-    await assert.rejects(models.reload('a', '3', signal), { code: 'model_not_found' });
-    const both = [models.reload('a', '1', signal), models.reload('a', '1', signal)];
+    assert.equal((await models.reload({ id: 'a', revision: undefined })).revision, '2');
+    await assert.rejects(models.reload({ id: 'a', revision: '3' }), { code: 'model_not_found' });
+    const both = [models.reload({ id: 'a', revision: '1' }), models.reload({ id: 'a', revision: '1' })];
     await assert.rejects(Promise.all(both), { code: 'model_busy' });
     await Promise.allSettled(both);
     await pool[Symbol.asyncDispose]();

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
+import { acceptSockets } from '@parley/kit/http/socket.ts';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { problem } from '../src/core/codes.ts';
-import type { Jobs, TranscribeOptions } from '../src/core/speech.ts';
+import type { Realtime } from '../src/core/realtime.ts';
+import type { Jobs, ModelManagement, TranscribeOptions } from '../src/core/speech.ts';
 import type { Caller, ModelInfo, Segment, Transcript, TranscriptionRequest, Upload } from '../src/core/types.ts';
 import { renderProblem } from '../src/dialects/errors.ts';
 import { type EndpointParts, endpointsOf } from '../src/endpoints.ts';
@@ -106,6 +108,7 @@ export const transcriptOf = (segments: readonly Segment[], more: Partial<Transcr
 });
 
 const NO_JOBS = {} as Jobs;
+const NO_MANAGEMENT = {} as ModelManagement;
 
 type Heard = { caller: Caller; request: TranscriptionRequest; upload: Upload };
 export type Script = (heard: Heard, options: TranscribeOptions) => Transcript | Promise<Transcript>;
@@ -131,7 +134,10 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
     return found;
   };
   const spoolDir = await mkdtemp(join(dir, 'spool-'));
+  const app = createServer({ log: createSilentLog(), name: 'speech', render: renderProblem });
   const parts: EndpointParts = {
+    sockets: acceptSockets(app),
+    gaEvents: true,
     speech: {
       transcribe: async (caller, request, upload, options) => {
         heard.push({ caller, request, upload });
@@ -139,9 +145,12 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
         return stage.script({ caller, request, upload }, options);
       },
       inspect: async (_caller, request) => ({ model: await resolve(request.model), warnings: [] }),
-      models: { list: async () => MODELS, catalog: async () => [], resolve },
+      // Neither is what administrators do with models (model-api.test.ts).
+      models: { ...NO_MANAGEMENT, list: async () => MODELS, catalog: async () => [], resolve },
       // Jobs are tested with the real service (jobs.test.ts).
       jobs: NO_JOBS,
+      // So are sessions (realtime.test.ts).
+      realtime: {} as Realtime,
     },
     uploads: { spoolDir, maxBytes: 1_000_000, idleMs: 10_000 },
     subtitles: { maxChars: 84, maxLines: 2, maxSeconds: 7 },
@@ -162,7 +171,6 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
     uiEnabled: true,
     ...more,
   };
-  const app = createServer({ log: createSilentLog(), name: 'speech', render: renderProblem });
   const keys = openKeys({ path: keysPath, now: Date.now, onFault: () => undefined });
   mount(app, endpointsOf(parts), createGuards({ mode: 'apikey', keys, now: Date.now }));
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });

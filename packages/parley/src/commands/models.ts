@@ -6,6 +6,7 @@ import { type Inspected, inspectFolder } from '@parley/speech/models/inspect.ts'
 import { installFolder } from '@parley/speech/models/place.ts';
 import { createProbe } from '@parley/speech/models/probe.ts';
 import { renderProgress, showProgress } from '@parley/speech/models/progress.ts';
+import { proxyEnvOf } from '@parley/speech/models/proxy.ts';
 import { SPEECH_SETTINGS, type SpeechSettings } from '@parley/speech/settings.ts';
 import { type ModelParts, openModels } from '@parley/speech/start-models.ts';
 import type { Command, CommandContext, Output } from '../command.ts';
@@ -34,7 +35,8 @@ const withModels = async (
 ): Promise<void> => {
   await using stack = new AsyncDisposableStack();
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', ...context.line });
-  await work(await openModels(settings, createLog('parley', 'error'), stack), settings);
+  const proxyEnv = proxyEnvOf(context.line.env);
+  await work(await openModels(settings, createLog('parley', 'error'), stack, proxyEnv), settings);
 };
 
 const list: Action = async (args, context) => {

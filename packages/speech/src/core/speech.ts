@@ -1,7 +1,10 @@
 /** All a dialect may see of the service behind it. */
+import type { Realtime } from './realtime.ts';
 import type {
   Caller,
   CatalogEntry,
+  DownloadEnd,
+  DownloadProgress,
   JobMessage,
   JobRecord,
   JobStatus,
@@ -40,12 +43,55 @@ export type Speech = {
   inspect(caller: Caller, request: InspectionRequest, upload: Upload, signal: AbortSignal): Promise<Inspection>;
   readonly models: Models;
   readonly jobs: Jobs;
+  readonly realtime: Realtime;
 };
 
 export type InspectionRequest = Pick<TranscriptionRequest, 'model' | 'rawPcmRate'>;
 export type Inspection = { readonly model: ModelInfo; readonly warnings: readonly Warning[] };
 
-export type Models = {
+/** A model as a caller names it; without a revision the operation chooses one. */
+export type ModelName = { readonly id: string; readonly revision: string | undefined };
+
+/** An installation under way, or one that was there before it was asked for. It goes on when nobody listens. */
+export type ModelDownload = {
+  /** True when the model was there already: then there is no progress to tell. */
+  readonly wasInstalled: boolean;
+  readonly latest: () => DownloadProgress;
+  /** Calls back with each new state of things until the returned function is called. */
+  subscribe(listener: (progress: DownloadProgress) => void): () => void;
+  /** Resolves once, at the end; never rejects. */
+  readonly ended: Promise<DownloadEnd>;
+};
+
+/**
+ * What administrators may do with models. What was begun goes on when the caller leaves. Each refuses an unknown model
+ * or revision with model_not_found, and what cannot be loaded with model_unavailable or capability_unavailable (a
+ * supporting model, which is not loaded by itself).
+ */
+export type ModelManagement = {
+  /**
+   * Installs a model of the catalog, its newest revision when none is named, or joins the installation under way.
+   * `force` fetches an installed one again; `load` brings it into memory afterwards. Problems: download_refused,
+   * model_busy (being loaded, or fetched by another process), storage_unavailable.
+   */
+  download(name: ModelName, options: { readonly force: boolean; readonly load: boolean }): Promise<ModelDownload>;
+  /** Resolves when it is loaded and warm. Problem model_busy while it is being reloaded. */
+  load(name: ModelName): Promise<ModelInfo>;
+  /** Without a revision every one in memory. `drained` is false when somebody still uses it after the waiting time. */
+  unload(
+    name: ModelName,
+    options: { readonly force: boolean },
+  ): Promise<{ readonly model: ModelInfo; readonly drained: boolean }>;
+  /** Sets the pin, or turns it over when `pinned` is not said; pinning loads first. */
+  pin(name: ModelName, pinned: boolean | undefined): Promise<ModelInfo>;
+  /**
+   * Puts a revision (the newest installed when none is named) in service without dropping a request, and remembers it.
+   * A failure leaves the old one serving. Problem model_busy while it is being reloaded.
+   */
+  reload(name: ModelName): Promise<ModelInfo>;
+};
+
+export type Models = ModelManagement & {
   /** Every installed model, supporting and streaming ones included. */
   list(): Promise<readonly ModelInfo[]>;
   catalog(): Promise<readonly CatalogEntry[]>;

@@ -88,6 +88,8 @@ export const WARNING_CODES = [
   'unknown_parameter',
   'audio_truncated',
   'field_ignored',
+  'language_ignored',
+  'prompt_ignored',
 ] as const;
 
 export type WarningCode = (typeof WARNING_CODES)[number];
@@ -198,6 +200,25 @@ export type ModelInfo = {
   readonly revisions: readonly string[];
   readonly problem?: string;
 };
+
+export type DownloadState = 'queued' | 'downloading' | 'verifying' | 'unpacking' | 'installing';
+
+/** How far an installation is; field names are the wire's (docs/speech-api.md, download events). */
+export type DownloadProgress = {
+  readonly model_id: string;
+  readonly revision: string;
+  readonly state: DownloadState;
+  /** Bytes. */
+  readonly downloaded: number;
+  /** 0 while unknown. */
+  readonly total: number;
+  readonly percent: number;
+};
+
+/** How an installation ended. */
+export type DownloadEnd =
+  | { readonly ok: true; readonly model: ModelInfo }
+  | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** A model that can be had. Field names are the wire's (docs/speech-api.md, catalog entry). */
 export type CatalogEntry = {

@@ -8,7 +8,7 @@ import type { Log } from '@parley/kit/log.ts';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { CatalogEntry } from '../core/types.ts';
-import { applyMirrors } from './fetch-file.ts';
+import { applyMirrors, fetchText, type ProxyEnv } from './fetch-file.ts';
 import { isInnerPath, type Manifest, parseManifest } from './manifest.ts';
 import { ARCHIVE_KINDS, type ArchiveKind } from './unpack.ts';
 
@@ -49,6 +49,7 @@ export type CatalogOptions = {
   readonly mirrors: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly proxyEnv?: ProxyEnv;
 };
 
 const Source = Type.Union([
@@ -113,17 +114,12 @@ const readOwn = async (options: CatalogOptions): Promise<string> => {
   if (!/^https?:\/\//.test(catalogUrl)) {
     return readFile(catalogUrl.startsWith('file:') ? fileURLToPath(catalogUrl) : catalogUrl, 'utf8');
   }
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
-  const answer = await fetch(applyMirrors(catalogUrl, options.mirrors), { signal });
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_CATALOG_BYTES) throw new Error(`it is longer than ${MAX_CATALOG_BYTES} bytes`);
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  return fetchText({
+    url: applyMirrors(catalogUrl, options.mirrors),
+    maxBytes: MAX_CATALOG_BYTES,
+    signal: AbortSignal.any([options.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]),
+    ...(options.proxyEnv && { proxyEnv: options.proxyEnv }),
+  });
 };
 
 /** Reads the catalogs. An own catalog that cannot be read is a logged problem, never a failed start. */

@@ -6,6 +6,7 @@ import { cp, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
 import { APT_SYSTEM, type Apt, type AptSystem, exists, openApt } from './apt.ts';
+import type { DebianSource } from './catalog.ts';
 import { DownloadFault } from './fault.ts';
 import { ID_PATTERN, type Manifest, parseManifest } from './manifest.ts';
 
@@ -24,6 +25,13 @@ const NEWER_LIBRARY_PACKAGE = 'libpocketsphinx5';
 const SYSTEM_MODEL_DIR = '/usr/share/pocketsphinx/model/en-us';
 const MAX_PACKAGES = 40;
 const SHARED_LIBRARY = /\.so(?:\.\d+)*$/;
+
+/** Throws DownloadFault unsupported_system for an entry of another package: what lies where in it is not known. */
+export const requireKnownPackage = ({ id, source }: { readonly id: string; readonly source: DebianSource }): void => {
+  if (id === MODEL_PACKAGE && source.debian_package === MODEL_PACKAGE) return;
+  const words = `Of Debian's packages only ${MODEL_PACKAGE} is known here, as the model of that id.`;
+  throw new DownloadFault('unsupported_system', words);
+};
 
 /** Folder of our own lists and cache. */
 export const aptDirOf = (dataDir: string): string => join(dataDir, 'speech', 'apt');

@@ -3,36 +3,26 @@
  * download per model whoever asks; it goes on when the asker leaves. Nothing half-installed is ever seen.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
+import type { DownloadProgress, DownloadState } from '../core/types.ts';
 import type { CatalogModel, DebianSource, PinnedSource } from './catalog.ts';
 import { DownloadFault } from './fault.ts';
 import { applyMirrors, type FetchTimes, fetchFile, type ProxyEnv } from './fetch-file.ts';
 import { createGate } from './gate.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
-import { takeLock } from './lock.ts';
-import type { Manifest } from './manifest.ts';
+import { isLocked, takeLock } from './lock.ts';
+import { type Manifest, ManifestFault } from './manifest.ts';
 import { place, withStaging, writeManifest } from './place.ts';
 import { unpackArchive } from './unpack.ts';
-
-type DownloadState = 'queued' | 'downloading' | 'verifying' | 'unpacking' | 'installing';
-/** Field names are the wire's (docs/speech-api.md, download events). */
-export type DownloadProgress = {
-  readonly model_id: string;
-  readonly revision: string;
-  readonly state: DownloadState;
-  /** Bytes. */
-  readonly downloaded: number;
-  /** 0 while unknown. */
-  readonly total: number;
-  readonly percent: number;
-};
 
 /** One installation under way; several askers may hold it. */
 export type Download = {
   readonly id: string;
   readonly revision: string;
+  /** True when the model was there already. */
+  readonly wasInstalled: boolean;
   readonly latest: () => DownloadProgress;
   /** Calls back with each new state of things until the returned function is called. */
   subscribe(listener: (progress: DownloadProgress) => void): () => void;
@@ -47,7 +37,11 @@ export type Downloads = AsyncDisposable & {
    * licence rule forbids the model. An installed model resolves at once unless `force`.
    */
   start(entry: CatalogModel, options?: { readonly force?: boolean; readonly attempts?: number }): Download;
+  /** Throws what `start` would throw, and starts nothing. */
+  check(entry: CatalogModel, options?: { readonly force?: boolean }): void;
   running(): readonly Download[];
+  /** Whether another process is fetching this model into the same folder. */
+  isElsewhere(entry: CatalogModel): Promise<boolean>;
 };
 
 export type DownloadOptions = {
@@ -84,6 +78,11 @@ const contentOf = async (dir: string): Promise<string> => {
   const only = entries.length === 1 ? entries[0] : undefined;
   return only?.isDirectory() ? join(dir, only.name) : dir;
 };
+
+/** The digest in the name keeps the rest of another version's bytes from being gone on with. */
+const partPathOf = (entry: CatalogModel & { source: PinnedSource }, { modelsDir }: Installed): string =>
+  join(modelsDir, '.downloads', `${folderNameOf(entry.id, entry.revision)}.${entry.source.sha256.slice(0, 12)}.part`);
+const lockPathOf = (part: string): string => `${part}.lock`;
 
 const fetchPinned = async (
   entry: CatalogModel & { source: PinnedSource },
@@ -123,17 +122,17 @@ const buildPinned = async (
   work: Work,
   options: DownloadOptions,
 ): Promise<{ dir: string; manifest: Manifest }> => {
-  const partDir = join(options.installed.modelsDir, '.downloads');
-  await mkdir(partDir, { recursive: true });
-  // The digest in the name keeps the rest of another version's bytes from being gone on with.
-  const part = join(partDir, `${folderNameOf(entry.id, entry.revision)}.${entry.source.sha256.slice(0, 12)}.part`);
-  await using _lock = await takeLock(`${part}.lock`);
+  const part = partPathOf(entry, options.installed);
+  await mkdir(dirname(part), { recursive: true });
+  await using _lock = await takeLock(lockPathOf(part));
   await fetchPinned(entry, part, attempts, work, options);
   work.report('unpacking');
   const { archive } = entry.source;
   const manifest: Manifest = { ...entry.manifest, source: { ...entry.source } };
   if (archive === 'none') {
-    await rename(part, join(work.dir, entry.manifest.files.model ?? 'model.onnx'));
+    const target = join(work.dir, entry.manifest.files.model ?? 'model.onnx');
+    await mkdir(dirname(target), { recursive: true });
+    await rename(part, target);
     return { dir: work.dir, manifest };
   }
   // Bad or good, the whole file was checked and is not needed again.
@@ -157,14 +156,63 @@ const install = async (
   await writeManifest(built.dir, built.manifest);
   await options.probe?.(built.manifest, built.dir, work.signal).catch((cause: Error) => {
     work.signal.throwIfAborted();
-    throw new DownloadFault('model_unusable', `The model does not load: ${cause.message}`, { cause });
+    // The probe's own words are a whole sentence already.
+    const words = cause instanceof ManifestFault ? cause.message : `The model does not load: ${cause.message}`;
+    throw new DownloadFault('model_unusable', words, { cause });
   });
   work.signal.throwIfAborted();
   return place(built.dir, built.manifest, installed);
 };
 
-export const createDownloads = (options: DownloadOptions): Downloads => {
+/** Begins an installation: it waits in the queue, and is over when `done` settles. */
+const run = (
+  entry: CatalogModel,
+  attempts: number,
+  gate: ReturnType<typeof createGate>,
+  options: DownloadOptions,
+): Download => {
   const { installed, log } = options;
+  const name = folderNameOf(entry.id, entry.revision);
+  const controller = new AbortController();
+  const listeners = new Set<(progress: DownloadProgress) => void>();
+  let progress = toProgress(entry, 'queued', 0, 'url' in entry.source ? entry.source.size_bytes : 0);
+  const report: Work['report'] = (state, downloaded = progress.downloaded, total = progress.total) => {
+    progress = toProgress(entry, state, downloaded, total);
+    for (const listener of listeners) listener(progress);
+  };
+  const startedAt = performance.now();
+  const done = gate(() =>
+    withStaging(installed.modelsDir, name, (dir) =>
+      install(entry, attempts, { dir, signal: controller.signal, report }, options),
+    ),
+  );
+  done.then(
+    () =>
+      log.info(
+        { model: entry.id, revision: entry.revision, ms: Math.round(performance.now() - startedAt) },
+        'model installed',
+      ),
+    (error: Error) =>
+      log.warn({ model: entry.id, code: (error as DownloadFault).code, problem: error.message }, 'download failed'),
+  );
+  const subscribe: Download['subscribe'] = (listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const cancel = (): void => controller.abort(new DownloadFault('canceled', 'The download was cancelled.'));
+  return {
+    id: entry.id,
+    revision: entry.revision,
+    wasInstalled: false,
+    latest: () => progress,
+    subscribe,
+    done,
+    cancel,
+  };
+};
+
+export const createDownloads = (options: DownloadOptions): Downloads => {
+  const { installed } = options;
   const running = new Map<string, Download>();
   const gate = createGate(options.concurrency);
 
@@ -174,51 +222,32 @@ export const createDownloads = (options: DownloadOptions): Downloads => {
       throw new DownloadFault('download_refused', `The licence of ${entry.id} (${entry.license}) is not cleared.`);
     }
   };
-  const run = (entry: CatalogModel, attempts: number): Download => {
-    const name = folderNameOf(entry.id, entry.revision);
-    const controller = new AbortController();
-    const listeners = new Set<(progress: DownloadProgress) => void>();
-    let progress = toProgress(entry, 'queued', 0, 'url' in entry.source ? entry.source.size_bytes : 0);
-    const report: Work['report'] = (state, downloaded = progress.downloaded, total = progress.total) => {
-      progress = toProgress(entry, state, downloaded, total);
-      for (const listener of listeners) listener(progress);
-    };
-    const startedAt = performance.now();
-    const done = gate(() =>
-      withStaging(installed.modelsDir, name, (dir) =>
-        install(entry, attempts, { dir, signal: controller.signal, report }, options),
-      ),
-    ).finally(() => running.delete(name));
-    done.then(
-      () =>
-        log.info(
-          { model: entry.id, revision: entry.revision, ms: Math.round(performance.now() - startedAt) },
-          'model installed',
-        ),
-      (error: Error) =>
-        log.warn({ model: entry.id, code: (error as DownloadFault).code, problem: error.message }, 'download failed'),
-    );
-    const subscribe: Download['subscribe'] = (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    };
-    const cancel = (): void => controller.abort(new DownloadFault('canceled', 'The download was cancelled.'));
-    return { id: entry.id, revision: entry.revision, latest: () => progress, subscribe, done, cancel };
-  };
-  const start: Downloads['start'] = (entry, { force = false, attempts = DEFAULT_ATTEMPTS } = {}) => {
-    const name = folderNameOf(entry.id, entry.revision);
+  /** What is there already or on its way; refuses to begin what must not be. */
+  const findCurrent = (entry: CatalogModel, force: boolean): Download | undefined => {
     const had = isPinned(entry) ? installed.find(entry.id, entry.revision) : installed.find(entry.id);
     if (!force && isUsable(had)) return settled(entry, had);
-    const current = running.get(name);
+    const current = running.get(folderNameOf(entry.id, entry.revision));
+    if (!current) refuse(entry);
+    return current;
+  };
+  const start: Downloads['start'] = (entry, { force = false, attempts = DEFAULT_ATTEMPTS } = {}) => {
+    const current = findCurrent(entry, force);
     if (current) return current;
-    refuse(entry);
-    const download = run(entry, attempts);
+    const download = run(entry, attempts, gate, options);
+    const name = folderNameOf(entry.id, entry.revision);
     running.set(name, download);
+    const forget = (): void => void running.delete(name);
+    download.done.then(forget, forget);
     return download;
   };
   return {
     start,
+    check: (entry, { force = false } = {}) => void findCurrent(entry, force),
     running: () => [...running.values()],
+    isElsewhere: async (entry) =>
+      isPinned(entry) &&
+      !running.has(folderNameOf(entry.id, entry.revision)) &&
+      (await isLocked(lockPathOf(partPathOf(entry, installed)))),
     [Symbol.asyncDispose]: async () => {
       const left = [...running.values()];
       for (const download of left) download.cancel();
@@ -243,8 +272,9 @@ const toProgress = (
 
 const settled = (entry: CatalogModel, model: UsableModel): Download => ({
   id: entry.id,
-  revision: entry.revision,
-  latest: () => toProgress(entry, 'installing', model.sizeBytes, model.sizeBytes),
+  revision: model.revision,
+  wasInstalled: true,
+  latest: () => ({ ...toProgress(entry, 'installing', model.sizeBytes, model.sizeBytes), revision: model.revision }),
   subscribe: () => () => undefined,
   done: Promise.resolve(model),
   cancel: () => undefined,

@@ -18,17 +18,21 @@ const FETCH_TIMES: FetchTimes = { connectMs: 5000, idleMs: 10_000 };
 /** The usual proxy variables, when the operator's environment has them. */
 export type ProxyEnv = Readonly<Partial<Record<'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY', string>>>;
 
-export type FetchOptions = {
+/** What a request itself needs. */
+type RequestOptions = {
   readonly url: string;
+  readonly signal: AbortSignal;
+  readonly times?: FetchTimes;
+  readonly proxyEnv?: ProxyEnv;
+};
+
+export type FetchOptions = RequestOptions & {
   /** Lower-case hex. */
   readonly sha256: string;
   /** 0 is unknown. */
   readonly sizeBytes: number;
   /** Where the bytes go; what an earlier try left there is continued. */
   readonly path: string;
-  readonly signal: AbortSignal;
-  readonly times?: FetchTimes;
-  readonly proxyEnv?: ProxyEnv;
   readonly onProgress?: (downloaded: number, total: number) => void;
   readonly onVerifying?: () => void;
 };
@@ -60,7 +64,7 @@ const limitConnecting = (socket: Socket, secure: boolean, connectMs: number, hos
   socket.once('close', stop);
 };
 
-const request = (url: URL, offset: number, agent: HttpAgent, options: FetchOptions): Promise<IncomingMessage> =>
+const request = (url: URL, offset: number, agent: HttpAgent, options: RequestOptions): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const { connectMs, idleMs } = options.times ?? FETCH_TIMES;
     const secure = url.protocol === 'https:';
@@ -87,7 +91,7 @@ const parseUrl = (text: string, base?: URL): URL => {
 };
 
 /** Follows redirects to the answer that carries the bytes. */
-const open = async (offset: number, agents: Agents, options: FetchOptions): Promise<IncomingMessage> => {
+const open = async (offset: number, agents: Agents, options: RequestOptions): Promise<IncomingMessage> => {
   let url = parseUrl(options.url);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
     const answer = await request(url, offset, url.protocol === 'https:' ? agents.https : agents.http, options);
@@ -155,7 +159,7 @@ const sha256Of = async (path: string, signal: AbortSignal): Promise<string> => {
   return hash.digest('hex');
 };
 
-const asFault = (error: unknown, options: FetchOptions): unknown => {
+const asFault = (error: unknown, options: RequestOptions): unknown => {
   if (error instanceof DownloadFault) return error;
   if (options.signal.aborted) return options.signal.reason;
   const storage = asStorageFault(error);
@@ -222,6 +226,30 @@ export const fetchFile = async (options: FetchOptions): Promise<void> => {
       await rm(path, { force: true });
     }
     throw fault;
+  } finally {
+    agents.http.destroy();
+    agents.https.destroy();
+  }
+};
+
+/** Fetches a small text. Throws as `fetchFile` does, size_mismatch when it is longer than `maxBytes`. */
+export const fetchText = async (options: RequestOptions & { readonly maxBytes: number }): Promise<string> => {
+  const agents = createAgents(options.proxyEnv);
+  try {
+    const answer = await open(0, agents, options);
+    checkStatus(answer.statusCode ?? 0, URL.parse(options.url)?.host ?? '');
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > options.maxBytes) {
+        throw new DownloadFault('size_mismatch', `The file is longer than ${options.maxBytes} bytes.`);
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  } catch (error) {
+    throw asFault(error, options);
   } finally {
     agents.http.destroy();
     agents.https.destroy();

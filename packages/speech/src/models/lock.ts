@@ -50,6 +50,10 @@ const tryLock = async (path: string): Promise<AsyncDisposable | undefined> => {
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 };
 
+/** Whether a living process holds the lock. */
+export const isLocked = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined)) !== undefined && !(await isStale(path));
+
 /** Takes the lock, also from a process that is gone. Throws DownloadFault `model_busy` when another holds it. */
 export const takeLock = async (path: string): Promise<AsyncDisposable> => {
   const lock = await tryLock(path);

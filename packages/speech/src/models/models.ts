@@ -1,15 +1,16 @@
-/** The models of the service as the dialects see them (core/speech.ts): records, catalog, resolution, reload. */
+/** The models of the service as the dialects see them (core/speech.ts): records, catalog, resolution. */
 import type { Problem } from '@parley/kit/problem.ts';
 import { problem } from '../core/codes.ts';
-import type { Models } from '../core/speech.ts';
+import type { ModelName, Models } from '../core/speech.ts';
 import type { Capabilities, CatalogEntry, ModelInfo, ModelState } from '../core/types.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';
 import type { Choices } from './choices.ts';
 import type { Downloads } from './download.ts';
 import { folderNameOf, type Installed, type InstalledModel, isUsable } from './installed.ts';
+import { createManagement } from './manage.ts';
 import type { Pool } from './pool.ts';
 import { toModelState } from './pool-state.ts';
-import { defaultModelOf, type ResolveRules, resolveModel } from './resolve.ts';
+import { defaultModelOf, type ResolveRules, resolveLiveModel, resolveModel } from './resolve.ts';
 
 export type ModelsOptions = {
   readonly installed: Installed;
@@ -20,18 +21,20 @@ export type ModelsOptions = {
   /** `asr.default_model` and `asr.default_models`. */
   readonly defaultModel: string;
   readonly defaultModels: Readonly<Record<string, string>>;
+  readonly acquireTimeoutMs: number;
+  /** Ends with the service; stops what administrators began. */
+  readonly signal: AbortSignal;
 };
 
-/** Models, and what administrators may do with them beyond loading and unloading. */
+/** Models, and the record of one. */
 export type ManagedModels = Models & {
+  /**
+   * The model of a realtime session, streaming or offline: `model`, else `preferred`, else the best installed one.
+   * Problems: model_not_found, model_unavailable, not_implemented.
+   */
+  resolveLive(model: string | undefined, preferred: string): Promise<ModelInfo>;
   /** The record of one installed model; the serving revision when none is named. Problem model_not_found. */
   record(id: string, revision?: string): Promise<ModelInfo>;
-  /**
-   * Puts a revision (default: the newest installed) in service without dropping a request, and remembers it. Problems:
-   * model_not_found; model_busy while it is being reloaded; model_unavailable when it cannot be loaded: the old one
-   * goes on serving.
-   */
-  reload(id: string, revision: string | undefined, signal: AbortSignal): Promise<ModelInfo>;
 };
 
 const MIB = 2 ** 20;
@@ -49,7 +52,8 @@ const rulesOf = ({ choices, pool, defaultModel, defaultModels }: ModelsOptions):
   return {
     defaultModel,
     defaultModels,
-    firstChoice: first && folderNameOf(first.id, first.revision),
+    // An operator who put another revision in service since then meant the default too.
+    firstChoice: first && (choices.serving(first.id) ? first.id : folderNameOf(first.id, first.revision)),
     servingRevision: (id) => choices.serving(id) ?? pool.residentRevision(id),
   };
 };
@@ -68,9 +72,12 @@ const describe = ({ id, manifest }: InstalledModel) => ({
   capabilities: manifest?.capabilities ?? NO_CAPABILITIES,
 });
 
+const isDownloading = ({ id, revision }: { id: string; revision: string }, { downloads }: ModelsOptions): boolean =>
+  downloads.running().some((one) => one.id === id && one.revision === revision);
+
 const toRecord = (model: InstalledModel, options: ModelsOptions, isDefault: boolean): ModelInfo => {
   const { state, leases, rssBytes, lastUsedMs } = options.pool.residence(model);
-  const wire = toModelState(state);
+  const wire = state === undefined && isDownloading(model, options) ? 'downloading' : toModelState(state);
   return {
     id: model.id,
     revision: model.revision,
@@ -96,8 +103,8 @@ const recordOf = (model: InstalledModel, options: ModelsOptions): ModelInfo => {
 
 /** An entry is as far as its furthest installed revision; Debian's revision is only known once it is installed. */
 const stateOfEntry = (entry: CatalogModel, options: ModelsOptions): ModelState => {
-  const { installed, pool, downloads } = options;
-  if (downloads.running().some((one) => one.id === entry.id && one.revision === entry.revision)) return 'downloading';
+  const { installed, pool } = options;
+  if (isDownloading(entry, options)) return 'downloading';
   const revision = 'debian_package' in entry.source ? undefined : entry.revision;
   const model = installed.find(entry.id, revision);
   return isUsable(model) ? toModelState(pool.residence(model).state) : 'available';
@@ -111,35 +118,21 @@ const toCatalogEntry = (entry: CatalogModel, options: ModelsOptions): CatalogEnt
 const missing = (id: string): Problem =>
   problem('model_not_found', `The model ${JSON.stringify(id.slice(0, 130))} is not installed.`, { param: 'model' });
 
-const findServing = (id: string, revision: string | undefined, options: ModelsOptions): InstalledModel => {
+const findServing = ({ id, revision }: ModelName, options: ModelsOptions): InstalledModel => {
   const wanted = revision ?? rulesOf(options).servingRevision(id);
   const model = options.installed.find(id, wanted) ?? (revision === undefined ? options.installed.find(id) : undefined);
-  if (!model) throw missing(id);
+  if (!model) throw missing(revision === undefined ? id : folderNameOf(id, revision));
   return model;
-};
-
-const reload = async (
-  id: string,
-  revision: string | undefined,
-  signal: AbortSignal,
-  options: ModelsOptions,
-): Promise<ModelInfo> => {
-  const { installed, pool, choices } = options;
-  await installed.refresh();
-  const next = installed.find(id, revision);
-  if (!next) throw missing(revision === undefined ? id : folderNameOf(id, revision));
-  if (!isUsable(next))
-    throw problem('model_unavailable', `Model ${id} cannot be used: ${next.problem}.`, { param: 'revision' });
-  const current = pool.residentRevision(id);
-  await pool.swap(current === undefined ? undefined : { id, revision: current }, next, signal);
-  await choices.setServing(id, next.revision);
-  return recordOf(next, options);
 };
 
 export const createModels = (options: ModelsOptions): ManagedModels => {
   const { installed, pool } = options;
-  const reloading = new Set<string>();
   return {
+    ...createManagement({
+      ...options,
+      find: (name) => findServing(name, options),
+      recordOf: (model) => recordOf(model, options),
+    }),
     list: async () => {
       await Promise.all([installed.refresh(), pool.measure()]);
       const chosen = defaultModelOf(installed.list(), rulesOf(options));
@@ -153,18 +146,13 @@ export const createModels = (options: ModelsOptions): ManagedModels => {
       await installed.refresh();
       return recordOf(resolveModel(installed.list(), model, language, rulesOf(options)), options);
     },
+    resolveLive: async (model, preferred) => {
+      await installed.refresh();
+      return recordOf(resolveLiveModel(installed.list(), model, preferred, rulesOf(options)), options);
+    },
     record: async (id, revision) => {
       await installed.refresh();
-      return recordOf(findServing(id, revision, options), options);
-    },
-    reload: async (id, revision, signal) => {
-      if (reloading.has(id)) throw problem('model_busy', `Model ${id} is being reloaded already.`);
-      reloading.add(id);
-      try {
-        return await reload(id, revision, signal, options);
-      } finally {
-        reloading.delete(id);
-      }
+      return recordOf(findServing({ id, revision }, options), options);
     },
   };
 };

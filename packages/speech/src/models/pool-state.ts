@@ -15,6 +15,8 @@ export type SlotEvent =
   | { readonly type: 'released'; readonly nowMs: number }
   | { readonly type: 'pin'; readonly pinned: boolean }
   | { readonly type: 'drain' }
+  /** On its way out, but wanted again. */
+  | { readonly type: 'revived' }
   /** The memory was given back. Refused while anything is borrowed. */
   | { readonly type: 'disposed' };
 
@@ -58,6 +60,7 @@ const nextDraining = (state: Extract<SlotState, { name: 'draining' }>, event: Sl
   if (event.type === 'released' && state.leases > 0) {
     return { ...state, leases: state.leases - 1, lastUsedMs: event.nowMs };
   }
+  if (event.type === 'revived') return { ...state, name: 'resident', pinned: false };
   if (event.type === 'disposed' && state.leases === 0) return { name: 'gone' };
   return impossible(state, event);
 };

@@ -45,7 +45,7 @@ export type Pool = AsyncDisposable & {
    * Retry-After) when it cannot be had within the acquire time-out, or model_not_found.
    */
   acquire(ref: ModelRef, signal: AbortSignal): Promise<Lease>;
-  /** Loads and warms up, however long that takes; returns at once when resident. Problems as acquire. */
+  /** Loads and warms up, however long that takes; one on its way out stays. Problems as acquire. */
   load(ref: ModelRef, signal: AbortSignal): Promise<void>;
   /**
    * Takes the model out of service and resolves when its memory is free; the signal ends the waiting, not the
@@ -62,6 +62,8 @@ export type Pool = AsyncDisposable & {
   residence(ref: ModelRef): Residence;
   /** The revision of this id that serves from memory, if one does. */
   residentRevision(id: string): string | undefined;
+  /** All of them, those on their way out included. */
+  residentRevisions(id: string): readonly string[];
   /** Measures the memory of every loaded model again. */
   measure(): Promise<void>;
 };
@@ -145,28 +147,42 @@ const acquire = async (pool: Slots, ref: ModelRef, signal: AbortSignal, waitsFor
 };
 
 const unload: (pool: Slots, ...args: Parameters<Pool['unload']>) => Promise<void> = async (pool, ref, options) => {
-  const slot = pool.serving.get(keyOf(ref));
-  if (!slot) return;
+  const serving = pool.serving.get(keyOf(ref));
   // A load that fails leaves nothing to unload.
-  await until(
-    slot.ready.catch(() => undefined),
-    options.signal,
-  );
-  if (slot.state.name === 'resident' && slot.state.pinned && !options.force) {
+  if (serving) {
+    await until(
+      serving.ready.catch(() => undefined),
+      options.signal,
+    );
+  }
+  if (serving?.state.name === 'resident' && serving.state.pinned && !options.force) {
     throw problem('model_pinned', `Model ${ref.id} is pinned.`);
   }
-  drain(pool, slot);
-  inBackground(pool, disposeDrained(pool, slot));
-  while (pool.slots.has(slot)) await until(pool.changed.promise, options.signal);
+  if (serving) drain(pool, serving);
+  // Those that were on their way out already count too.
+  const leaving = [...pool.slots].filter((slot) => slot.state.name !== 'loading' && keyOf(slot.model) === keyOf(ref));
+  for (const slot of leaving) inBackground(pool, disposeDrained(pool, slot));
+  const isLeaving = (slot: Slot): boolean => pool.slots.has(slot) && slot.state.name !== 'resident';
+  while (leaving.some(isLeaving)) await until(pool.changed.promise, options.signal);
+};
+
+/** Loads for an administrator: whoever asks for it by name wants it to stay, also when it was on its way out. */
+const load = async (pool: Slots, ref: ModelRef, signal: AbortSignal, pinned?: boolean): Promise<void> => {
+  await using lease = await acquire(pool, ref, signal, true);
+  const slot = [...pool.slots].find((one) => one.recognizer === lease.recognizer);
+  if (slot?.state.name === 'draining') {
+    apply(pool, slot, { type: 'revived' });
+    pool.serving.set(keyOf(slot.model), slot);
+  }
+  // Still borrowed, so that nobody can take it away before it is pinned.
+  if (pinned !== undefined && slot?.state.name === 'resident') apply(pool, slot, { type: 'pin', pinned });
 };
 
 const pin: (pool: Slots, ...args: Parameters<Pool['pin']>) => Promise<boolean> = async (pool, ref, pinned, signal) => {
   const had = pool.serving.get(keyOf(ref))?.state;
   const wanted = pinned ?? !(had !== undefined && 'pinned' in had && had.pinned);
   if (!wanted && !had) return false;
-  await using lease = await acquire(pool, ref, signal, true);
-  const slot = [...pool.slots].find((one) => one.recognizer === lease.recognizer);
-  if (slot?.state.name === 'resident') apply(pool, slot, { type: 'pin', pinned: wanted });
+  await load(pool, ref, signal, wanted);
   return wanted;
 };
 
@@ -227,14 +243,15 @@ export const createPool = (options: PoolOptions, clock: Clock = options.clock ??
   if (options.idleMs > 0) inBackground(pool, sweepIdle(pool));
   return {
     acquire: (ref, signal) => acquire(pool, ref, signal),
-    load: async (ref, signal) => {
-      await using _lease = await acquire(pool, ref, signal, true);
-    },
+    load: (ref, signal) => load(pool, ref, signal),
     unload: (ref, unloading) => unload(pool, ref, unloading),
     pin: (ref, pinned, signal) => pin(pool, ref, pinned, signal),
     swap: (from, to, signal) => swapSlot(pool, from, findModel(pool, to), signal),
     residence: (ref) => residenceOf(pool, ref),
     residentRevision: (id) => [...pool.serving.values()].find((slot) => slot.model.id === id)?.model.revision,
+    residentRevisions: (id) => [
+      ...new Set([...pool.slots].filter((slot) => slot.model.id === id).map((slot) => slot.model.revision)),
+    ],
     measure: () => measure(pool),
     [Symbol.asyncDispose]: () => disposeAll(pool),
   };

@@ -1,5 +1,6 @@
 /** How far a download is, for people: one line that is rewritten on a terminal, a few lines elsewhere. */
-import type { Download, DownloadProgress } from './download.ts';
+import type { DownloadProgress } from '../core/types.ts';
+import type { Download } from './download.ts';
 
 /** Where the lines go; standard output, standard error, or a test. */
 export type Terminal = { write(text: string): unknown; readonly isTTY?: boolean };

@@ -2,6 +2,7 @@
 import { problem } from '../core/codes.ts';
 import type { UsableModel } from './installed.ts';
 import {
+  apply,
   disposeDrained,
   drain,
   evictOne,
@@ -60,6 +61,8 @@ export const swapSlot = async (
     );
     throw error;
   }
+  // It may have been pinned or set free while the new one was loading.
+  if (old?.state.name === 'resident') apply(pool, fresh, { type: 'pin', pinned: old.state.pinned });
   const before = pool.serving.get(keyOf(to));
   pool.serving.set(keyOf(to), fresh);
   for (const slot of new Set([old, before])) {

@@ -21,6 +21,8 @@ export type RecognizerOptions = {
   readonly memoryLimitBytes?: number;
   /** Segments that may be in flight; 0 or missing is one more than there are cores. */
   readonly slots?: number;
+  /** Gives up the first load; without effect once the model is loaded. */
+  readonly signal?: AbortSignal;
 };
 
 type Task = Entry & {
@@ -224,9 +226,25 @@ const dispose = async (host: Host): Promise<void> => {
   await current?.child.gone;
 };
 
+const loadFirst = async (host: Host, signal: AbortSignal | undefined): Promise<void> => {
+  signal?.throwIfAborted();
+  const giveUp = (): void => host.stop.abort(signal?.reason);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    ensureLoaded(host);
+    await host.loading;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+  if (!host.stop.signal.aborted) return;
+  // Told to stop in the moment it was loaded.
+  await dispose(host);
+  throw host.stop.signal.reason;
+};
+
 /**
- * Loads a model in a process of its own. Rejects with Problem `model_unavailable` whose cause is a LoadFault
- * (`loadFaultOf`), with `quarantine` set when the model ended its process twice.
+ * Loads a model in a process of its own. Rejects with the signal's reason, or with Problem `model_unavailable` whose cause is a
+ * LoadFault (`loadFaultOf`), with `quarantine` set when the model ended its process twice.
  */
 export const startRecognizer = async (model: EngineModel, options: RecognizerOptions): Promise<Recognizer> => {
   const host: Host = {
@@ -243,8 +261,7 @@ export const startRecognizer = async (model: EngineModel, options: RecognizerOpt
     broken: undefined,
     disposed: undefined,
   };
-  ensureLoaded(host);
-  await host.loading;
+  await loadFirst(host, options.signal);
   return {
     facts: host.facts!,
     recognize: (utterance, recognizeOptions, signal) => recognize(host, utterance, recognizeOptions, signal),

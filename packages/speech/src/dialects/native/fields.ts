@@ -85,7 +85,8 @@ const readLanguage = (read: FormReader): string | undefined => {
   return isLanguageTag(tag) ? toLanguage(tag) : read.fault('language', 'language must be a tag such as en or pt-BR.');
 };
 
-const readUnknown = (read: FormReader, strict: boolean): Warning[] =>
+/** A warning for each field that nobody asked for, a fault when strict. */
+export const readUnknown = (read: FormReader, strict: boolean): Warning[] =>
   read.unknown().flatMap((name) => {
     const shown = name.slice(0, MAX_SHOWN_NAME_CHARS);
     if (!strict) return [{ code: 'unknown_parameter', message: `There is no field ${shown}.`, param: shown } as const];

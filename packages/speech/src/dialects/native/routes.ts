@@ -1,5 +1,6 @@
 /**
- * The native dialect under `/api/v1`. Bodies are our own records; errors are RFC 9457. Jobs are in jobs.ts.
+ * The native dialect under `/api/v1`. Bodies are our own records; errors are RFC 9457. Jobs are in jobs.ts, models in
+ * models.ts.
  */
 import type { Call } from '@parley/kit/http/endpoint.ts';
 import type { Caller } from '../../core/types.ts';
@@ -9,6 +10,7 @@ import { withUpload } from '../upload.ts';
 import { renderBody } from './body.ts';
 import { parseTranscribeForm } from './fields.ts';
 import { jobEndpoints } from './jobs.ts';
+import { modelEndpoints } from './models.ts';
 
 /** Every endpoint of the dialect. */
 export const nativeEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
@@ -25,24 +27,6 @@ export const nativeEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
   },
   {
     method: 'GET',
-    path: '/api/v1/models',
-    access: 'key',
-    tag: 'native',
-    summary: 'List installed models and what is in memory',
-    description: 'Supporting and streaming models included. Each carries state, languages and capabilities.',
-    handle: async () => ({ data: await parts.speech.models.list() }),
-  },
-  {
-    method: 'GET',
-    path: '/api/v1/catalog',
-    access: 'key',
-    tag: 'native',
-    summary: 'List models that can be downloaded',
-    description: 'Entries say where a model comes from, its size, checksum, licence and whether somebody has tried it.',
-    handle: async () => ({ data: await parts.speech.models.catalog() }),
-  },
-  {
-    method: 'GET',
     path: '/api/v1/config',
     access: 'admin',
     tag: 'native',
@@ -50,6 +34,7 @@ export const nativeEndpoints = (parts: DialectParts): SpeechEndpoint[] => [
     description: 'Secrets are replaced by `[redacted]`; `_sources` tells where each value came from.',
     handle: () => parts.config(),
   },
+  ...modelEndpoints(parts),
   ...jobEndpoints(parts),
 ];
 
