@@ -2,6 +2,7 @@
 import { decodeAlaw, decodePcm16, decodeUlaw, toFloats, toInt16 } from '../audio/pcm.ts';
 import { createResampler } from '../audio/resample.ts';
 import type { RealtimeFormat } from '../core/realtime.ts';
+import { joinSamples } from './recent.ts';
 
 /** Hz; what the voice detector and nearly every model want. */
 export const SESSION_RATE = 16_000;
@@ -10,15 +11,17 @@ export type Intake = {
   readonly format: RealtimeFormat;
   /** Where the band of this format ends, Hz. */
   readonly bandHz: number;
-  /** Samples at SESSION_RATE, as many as can be said by now. */
+  /** Samples at SESSION_RATE, as many as can be said by now; crumbs wait for each other. */
   take(bytes: Uint8Array): Int16Array;
-  /** What the filter still holds back (about a millisecond). */
+  /** What still waits, in the filter (about a millisecond) or as crumbs. */
   flush(): Int16Array;
-  /** Forgets half a sample and what the filter holds. */
+  /** Forgets half a sample and what still waits. */
   reset(): void;
 };
 
 const NONE = new Int16Array(0);
+/** Less than this, 10 ms, is not worth a message to the engine. */
+const LEAST_SAMPLES = SESSION_RATE / 100;
 
 /** Whole samples of 16-bit PCM; an odd last byte is kept for the next message. */
 const createPcm16Reader = () => {
@@ -45,21 +48,38 @@ export const createIntake = (format: RealtimeFormat): Intake => {
   const read = { pcm16: pcm16.read, ulaw: decodeUlaw, alaw: decodeAlaw }[format.encoding];
   const isSameRate = format.rate === SESSION_RATE;
   let resampler = createResampler(format.rate, SESSION_RATE);
+  let crumbs: Int16Array[] = [];
+  let crumbSamples = 0;
+  const sweep = (): Int16Array => {
+    const swept = joinSamples(crumbs);
+    crumbs = [];
+    crumbSamples = 0;
+    return swept;
+  };
+  const gather = (samples: Int16Array): Int16Array => {
+    if (crumbSamples === 0 && samples.length >= LEAST_SAMPLES) return samples;
+    crumbs.push(samples);
+    crumbSamples += samples.length;
+    return crumbSamples < LEAST_SAMPLES ? NONE : sweep();
+  };
   return {
     format,
     bandHz: Math.min(format.rate, SESSION_RATE) / 2,
     take: (bytes) => {
       const samples = read(bytes);
-      return isSameRate || samples.length === 0 ? samples : toInt16(resampler.push(toFloats(samples)));
+      if (samples.length === 0) return NONE;
+      return gather(isSameRate ? samples : toInt16(resampler.push(toFloats(samples))));
     },
     flush: () => {
-      if (isSameRate) return NONE;
-      const rest = toInt16(resampler.flush());
-      resampler = createResampler(format.rate, SESSION_RATE);
-      return rest;
+      if (!isSameRate) {
+        crumbs.push(toInt16(resampler.flush()));
+        resampler = createResampler(format.rate, SESSION_RATE);
+      }
+      return sweep();
     },
     reset: () => {
       pcm16.reset();
+      sweep();
       if (!isSameRate) resampler = createResampler(format.rate, SESSION_RATE);
     },
   };
