@@ -19,6 +19,7 @@ export const runJob = async (
 ): Promise<Transcript> => {
   // The revision it was accepted with: another would cut and hear differently.
   const model = await models.resolve(`${job.model_id}@${job.model_rev}`, undefined);
+  let reached = { doneSec: 0, percent: 0 };
   return transcribe(
     line,
     {
@@ -34,7 +35,11 @@ export const runJob = async (
       signal,
       onSegment: checkpoint.segment,
       onUtterance: checkpoint.utterance,
-      onProgress: (doneSec, stream) => checkpoint.progress({ doneSec, percent: percentOf(doneSec, stream) }),
+      onProgress: (doneSec, stream) => {
+        reached = { doneSec, percent: percentOf(doneSec, stream) };
+        checkpoint.progress({ ...reached, stage: 'asr' });
+      },
+      onSpeakers: () => checkpoint.progress({ ...reached, stage: 'diarize' }),
     },
   );
 };

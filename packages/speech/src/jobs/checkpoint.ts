@@ -4,7 +4,7 @@
  * segments are spaced, so that a fast engine does not drown its followers.
  */
 import type { Change, Store } from '@parley/kit/store/store.ts';
-import type { Segment } from '../core/types.ts';
+import type { Segment, Stage } from '../core/types.ts';
 import type { JobRow } from './job.ts';
 import { DOMAIN, type EventRow, KIND, memberId, membersOf, moveJob } from './records.ts';
 
@@ -16,7 +16,7 @@ const PAGE = 500;
 export type Drafts = readonly object[];
 type UtteranceRow = { readonly index: number; readonly drafts: Drafts };
 
-export type Progress = { readonly doneSec: number; readonly percent: number };
+export type Progress = { readonly doneSec: number; readonly percent: number; readonly stage: Stage };
 
 export type Checkpoint = {
   utterance(index: number, drafts: Drafts): void;
@@ -118,8 +118,8 @@ const toUtteranceChange = (jobId: string, row: UtteranceRow): Change => ({
 });
 
 const tell = async (store: Store, jobId: string, { segments, progress }: News, nowMs: number): Promise<void> => {
-  const { percent, doneSec } = progress ?? { percent: 0, doneSec: 0 };
-  const event = { type: 'progress', stage: 'asr', percent, doneSec, segments: segments.length } as const;
+  const { percent, doneSec, stage } = progress ?? { percent: 0, doneSec: 0, stage: 'asr' as const };
+  const event = { type: 'progress', stage, percent, doneSec, segments: segments.length } as const;
   await moveJob(store, jobId, event, new Date(nowMs).toISOString(), (after) =>
     segments.map(({ segment, index }, place) => segmentEvent(after, segment, index, segments.length - place)),
   );

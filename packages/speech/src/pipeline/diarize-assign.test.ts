@@ -113,7 +113,7 @@ describe('speakers of words', () => {
     ]);
   });
 
-  it('never lose a word, move a time or leave one without a speaker', () => {
+  it('never lose a word, move a time or leave one without a speaker', async () => {
     const someTurns = array(
       record({
         start: integer({ min: 0, max: 60 }),
@@ -125,7 +125,7 @@ describe('speakers of words', () => {
         maxLength: 20,
       },
     );
-    holds(
+    await holds(
       property(someTurns, integer({ min: 1, max: 40 }), (raw, count) => {
         const turns = orderTurns(raw.map(({ start, length, speaker }) => turn(start, start + length + 0.5, speaker)));
         const before = segment(Array.from({ length: count }, (_, index) => `w${index}`).join(' '), 5);

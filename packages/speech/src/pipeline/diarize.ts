@@ -66,12 +66,17 @@ const handOver = async (parts: DiarizeParts, pass: SpeakersPass, path: string, s
   await stream.summary;
 };
 
+/** Whom to tell, and who may give up. */
+export type DiarizeWatcher = { readonly signal: AbortSignal; readonly onSpeakers?: () => void };
+
 /** Runs one pass. What is aborted before the pass begins stops there; later only a time-out stops it. */
-const runPass = async (parts: DiarizeParts, task: DiarizeTask, signal: AbortSignal): Promise<readonly Turn[]> => {
+const runPass = async (parts: DiarizeParts, task: DiarizeTask, watcher: DiarizeWatcher): Promise<readonly Turn[]> => {
+  const { signal } = watcher;
   using _place = await parts.speakers.places.acquire(signal);
   await using pass = await parts.speakers.start(task.request.numSpeakers);
   signal.throwIfAborted();
   await handOver(parts, pass, task.path, signal);
+  watcher.onSpeakers?.();
   const onAbort = (): void => {
     if (isTimeout(signal.reason)) pass.kill('took longer than the request may');
   };
@@ -114,19 +119,19 @@ export const diarize = async (
   parts: DiarizeParts,
   segments: readonly Segment[],
   task: DiarizeTask,
-  signal: AbortSignal,
+  watcher: DiarizeWatcher,
 ): Promise<Diarized> => {
   const settled = withoutPass(parts, segments, task);
   if (settled) return settled;
   try {
-    const turns = orderTurns(await runPass(parts, task, signal));
+    const turns = orderTurns(await runPass(parts, task, watcher));
     const found = new Set(turns.map(({ speaker }) => speaker)).size;
     const warnings = countWarnings(found, task.request.numSpeakers);
     if (found === 0) return { segments, speakers: [], warnings };
     const labelled = assignSpeakers(segments, turns, task.separator);
     return { segments: labelled, speakers: speakersOf(labelled, turns), warnings };
   } catch (thrown) {
-    signal.throwIfAborted();
+    watcher.signal.throwIfAborted();
     parts.log.warn({ request: task.id, err: thrown }, 'speakers could not be told apart');
     const message = 'Speakers could not be told apart; the segments name none.';
     return { segments, warnings: [warn('postprocessing_degraded', message, 'diarize')] };

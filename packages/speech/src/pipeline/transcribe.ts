@@ -66,6 +66,8 @@ export type Watcher = {
   readonly onUtterance?: (index: number, drafts: readonly DraftSegment[]) => void;
   /** Told as the work goes on; `doneSec` counts the recording's seconds up to which everything is recognised. */
   readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => void;
+  /** Told when the pass that tells speakers apart begins; from then on it runs to its end. */
+  readonly onSpeakers?: () => void;
 };
 
 /** Segments of one request that may be with the scheduler at once, for each slot of the recogniser: one runs, one waits. */
@@ -83,7 +85,7 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const finish = createTextFinish(line.text, work, languageOf(work.request, work.model), line.log);
   const heard = await recognizeAll(line, work, recognizer, finish, watcher);
   const speakersMs = performance.now();
-  const told = await tellApart(line, work, heard, watcher.signal);
+  const told = await tellApart(line, work, heard, watcher);
   const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...(told?.warnings ?? [])];
   refuseWhenStrict(work.request, all);
   const spent = { startedMs, post: finish.spentMs(), diarize: performance.now() - speakersMs };
@@ -91,7 +93,7 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
 };
 
 /** The second pass, when speakers are wanted and there is something to tell them apart with. */
-const tellApart = async (line: Line, work: Work, heard: Heard, signal: AbortSignal): Promise<Diarized | undefined> => {
+const tellApart = async (line: Line, work: Work, heard: Heard, watcher: Watcher): Promise<Diarized | undefined> => {
   const { request, id, path } = work;
   const { channels, durationSec } = heard.summary;
   if (!request.diarize || !(channels > 1 || line.speakers.isAvailable())) return undefined;
@@ -99,7 +101,7 @@ const tellApart = async (line: Line, work: Work, heard: Heard, signal: AbortSign
   const separator = separatorOf(languageOf(request, work.model));
   const task = { id, path, request, durationSec, channels, separator };
   const { speakers, media, log } = line;
-  return diarize({ speakers, media, mediaOptions, log }, inOrder(heard.segments), task, signal);
+  return diarize({ speakers, media, mediaOptions, log }, inOrder(heard.segments), task, watcher);
 };
 
 /** Every segment in order of time, and what the media process says of the recording. */

@@ -71,14 +71,19 @@ export const openSherpaSpeakers = async (options: SpeakersOptions, announce: Ann
   const addon = createRequire(import.meta.url)('sherpa-onnx-node/addon.js') as Addon;
   const handle = addon.createOfflineSpeakerDiarization(configOf(options));
   const recording = createRecording();
+  // The native pass reads both on another thread and holds neither: collected, they would end the process.
+  const held: { handle: object; samples: Float32Array | undefined } = { handle, samples: undefined };
   return {
+    held,
     take: recording.take,
     /** Who speaks when. Runs on another thread and cannot be stopped but with the process. */
     tellApart: async (): Promise<Turn[]> => {
       const samples = recording.whole();
       if (samples.length < SHORTEST_SEC * SAMPLE_RATE) return [];
       announce('telling speakers apart');
-      const turns = await addon.offlineSpeakerDiarizationProcessAsync(handle, samples, () => 0);
+      held.samples = samples;
+      const turns = await addon.offlineSpeakerDiarizationProcessAsync(held.handle, samples, () => 0);
+      held.samples = undefined;
       return turns.map(({ start, end, speaker }) => ({ start, end, speaker }));
     },
   };
