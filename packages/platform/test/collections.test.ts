@@ -56,8 +56,10 @@ eachStore((driver) => {
       serial += 1;
       return admin.call('POST', sample.path, { body: sample.body(serial, refs) });
     };
-    const drop = (sample: Sample, id: string) =>
-      admin.call('DELETE', `${sample.path}/${id}`, { body: { force: true } });
+    const drop = async (sample: Sample, id: string) => {
+      await sample.release?.(admin);
+      return admin.call('DELETE', `${sample.path}/${id}`, { body: { force: true } });
+    };
 
     for (const sample of SAMPLES) {
       describe(sample.path, () => {
@@ -179,6 +181,7 @@ eachStore((driver) => {
               [failed.status, failed.body.error_code, failed.body.error_message],
               [404, 1404, 'Lookup failed'],
             );
+            await sample.release?.(admin);
             const gone = await send(admin, form, 'DELETE', path);
             assert.deepEqual([gone.status, gone.text], [204, '']);
             assert.equal((await send(admin, form, 'DELETE', path)).status, 404);

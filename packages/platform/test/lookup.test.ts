@@ -11,8 +11,8 @@ import net from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
+import { createSelfSigned } from '@parley/kit/testing/self-signed.ts';
 import { acceptMethod, checkExtraMethod } from '../src/http/extra-method.ts';
-import { createSelfSigned } from './self-signed.ts';
 
 const certificate = createSelfSigned();
 const handler: http.RequestListener = async (request, response) => {

@@ -11,6 +11,8 @@ export type Sample = {
   /** Field that no two may share. */
   readonly unique?: string;
   readonly objtype: string;
+  /** Makes the newest entity one that may go. */
+  readonly release?: (admin: Client) => Promise<void>;
   /** Exact fields of a list without a mask, in flat form, that the sample fills. */
   readonly list: readonly string[];
 };
@@ -28,6 +30,13 @@ export const createReferences = async (admin: Client): Promise<References> => {
 const STAMPS = ['ext.ct', 'ext.lwt'];
 const TITLES = ['opts.title', 'opts.comment'];
 const opts = { title: 'Title', comment: 'Comment' };
+
+/** Makes another configuration than those of the samples the active one, which is the last written. */
+const touchDefault = async (admin: Client): Promise<void> => {
+  const filter = encodeURIComponent('{"name":"default"}');
+  const [found] = (await admin.call('GET', `master/configurations?mask=id&filter=${filter}`)).body;
+  await admin.call('PATCH', `master/configurations/${found.id}`, { body: { opts: { touched: Math.random() } } });
+};
 
 export const SAMPLES: readonly Sample[] = [
   {
@@ -190,6 +199,7 @@ export const SAMPLES: readonly Sample[] = [
     patch: { content: { general: { b: 1 } } },
     objtype: 'configuration',
     unique: 'name',
+    release: touchDefault,
     list: ['id', 'name', 'state', 'ext.version', ...STAMPS],
   },
   {

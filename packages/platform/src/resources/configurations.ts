@@ -37,9 +37,7 @@ export const configurations = defineResource({
     draft.ext = { ...own, version, errormsg: errors.join('\n'), warnings: warnings.join('\n') };
   },
   beforeRemove: (previous, { domain }) => {
-    // Where another valid one is left, that becomes the active one.
-    const isOnly = [...domain.all('configuration')].every(({ id, state }) => id === previous.id || state !== 'valid');
-    if (previous.state === 'valid' && isOnly) throw cannotApply('id', 'the only valid configuration stays');
+    if (activeConfiguration(domain)?.id === previous.id) throw cannotApply('id', 'the active configuration stays');
   },
   stamp: (draft): Json => {
     const own = draft.ext as Json;
