@@ -3,6 +3,7 @@ import { cannotApply } from '../codes.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import { anything, bool, type Field, integer, key, list, object, opts } from '../rest/field.ts';
 import { isObject, type Json } from '../rest/json.ts';
+import type { Property } from './properties.ts';
 
 export const STORAGE_MODES = ['abstract', 'category', 'history', 'transactionlog', 'runtime'];
 export const INTEGRITY_MODES = ['sync_fast_read', 'sync_fast_notify', 'async'];
@@ -84,3 +85,17 @@ export const isOwnStorage = (instance: unknown): boolean =>
   instance === undefined || instance === null || instance === '' || instance === 'auto';
 
 export const optionsOf = (entity: Entity): Json => (isObject(entity.opts) ? entity.opts : {});
+
+/** What defining a class needs to know of its rows, and do with them. */
+export type RowsOfClasses = {
+  /** Rows that the class has now. */
+  countRows(domain: Domain, entity: Entity): Promise<number>;
+  /** Rows whose value would not fit the property any more. */
+  countMisfits(domain: Domain, entity: Entity, changed: readonly Property[]): Promise<number>;
+  /** Removes all rows and files of the class. */
+  dropRows(domain: Domain, entity: Entity): Promise<void>;
+  /** 422 when the storage that shall hold the rows cannot be reached. */
+  checkStorage(domain: Domain, instance: unknown): Promise<void>;
+  /** Lets the database answer conditions on these paths quickly; takes its time. */
+  prepareIndexes(kind: string, paths: readonly string[]): void;
+};

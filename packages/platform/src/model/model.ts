@@ -7,11 +7,11 @@ import { problem } from '../codes.ts';
 import type { LoadedDomains } from '../domains/domains.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
-import type { ClassesParts } from '../resources/classes.ts';
-import { isBelowRoot } from '../resources/storages.ts';
 import { isObject } from '../rest/json.ts';
+import type { RowsOfClasses } from './class-options.ts';
 import { isOwnStorage } from './class-options.ts';
 import { doesExpire, EXPIRES_AT } from './expiry.ts';
+import { isBelowRoot } from './file-roots.ts';
 import { type Files, openFiles } from './files.ts';
 import { createItems, type Items } from './items.ts';
 import { pagesOf } from './list.ts';
@@ -29,7 +29,7 @@ export type Model = AsyncDisposable & {
   filesOf(domain: Domain, model: ModelClass): Files;
   readonly maxFileBytes: number;
   /** For the resource that defines classes. */
-  readonly ofClasses: ClassesParts;
+  readonly ofClasses: RowsOfClasses;
   stamp(): string;
 };
 
@@ -80,7 +80,7 @@ const createClassesParts = (
   classes: ModelClasses,
   source: RowSource,
   filesOf: FilesOf,
-): ClassesParts => {
+): RowsOfClasses => {
   const rowsOf = (domain: Domain, entity: Entity) => source.open(domain, classes.of(domain, entity));
   return {
     countRows: async (domain, entity) => (await rowsOf(domain, entity)).count([]),

@@ -1,6 +1,8 @@
 /** The list of resources: what is not named here is not served. */
+
+import type { RowsOfClasses } from '../model/class-options.ts';
 import type { Resource } from '../rest/resource.ts';
-import { type ClassesParts, createClasses } from './classes.ts';
+import { createClasses } from './classes.ts';
 import { configurations } from './configurations.ts';
 import { contactGroups } from './contact-groups.ts';
 import { contacts } from './contacts.ts';
@@ -19,7 +21,7 @@ import { createUsers, type UsersParts } from './users.ts';
 export type ResourcesParts = {
   readonly storages: StoragesParts;
   readonly users: UsersParts;
-  readonly classes: ClassesParts;
+  readonly classes: RowsOfClasses;
   readonly domains: DomainsResourceParts;
 };
 

@@ -8,6 +8,7 @@ import {
   checkOptions,
   classOptions,
   INTEGRITY_MODES,
+  type RowsOfClasses,
   STORAGE_MODES,
 } from '../model/class-options.ts';
 import {
@@ -22,26 +23,13 @@ import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
 import { isSystem, keepSystemFlag } from './built-in.ts';
 
-export type ClassesParts = {
-  /** Rows that the class has now. */
-  countRows(domain: Domain, entity: Entity): Promise<number>;
-  /** Rows whose value would not fit the property any more. */
-  countMisfits(domain: Domain, entity: Entity, changed: readonly Property[]): Promise<number>;
-  /** Removes all rows and files of the class. */
-  dropRows(domain: Domain, entity: Entity): Promise<void>;
-  /** 422 when the storage that shall hold the rows cannot be reached. */
-  checkStorage(domain: Domain, instance: unknown): Promise<void>;
-  /** Lets the database answer conditions on these paths quickly; takes its time. */
-  prepareIndexes(kind: string, paths: readonly string[]): void;
-};
-
 const CLASSNAME = /^[A-Za-z][A-Za-z0-9_]*(\/[A-Za-z][A-Za-z0-9_]*){0,7}$/;
 const INDEXABLE = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const MAX_CLASSNAME = 256;
 /** What may be written of a class that the platform itself needs: nothing of its definition. */
 const DEFINITION = ['classname', 'parent_id', 'storage_mode', 'properties'];
 
-export const createClasses = (parts: ClassesParts): Resource =>
+export const createClasses = (parts: RowsOfClasses): Resource =>
   defineResource({
     path: 'design/classes',
     kind: 'class',
@@ -131,7 +119,7 @@ const checkChildren = (draft: Json, { domain }: SaveContext): void => {
 };
 
 const prepareRemoval = async (
-  parts: ClassesParts,
+  parts: RowsOfClasses,
   entity: Entity,
   { domain }: Pick<SaveContext, 'domain'>,
   body: Json,
@@ -143,7 +131,7 @@ const prepareRemoval = async (
 };
 
 /** A change of type is refused while there are values that would not fit it. */
-const checkRows = async (parts: ClassesParts, before: Entity, domain: Domain, body: Json): Promise<void> => {
+const checkRows = async (parts: RowsOfClasses, before: Entity, domain: Domain, body: Json): Promise<void> => {
   if (!Array.isArray(body.properties)) return;
   const old = new Map(((before.properties ?? []) as Property[]).map((property) => [property.name, property]));
   const changed = (body.properties as Property[]).filter((property) => {

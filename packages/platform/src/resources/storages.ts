@@ -1,6 +1,6 @@
 /** `domain/storages`: connections to databases, queues and file stores. Their passwords and keys are sealed and masked. */
-import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { cannotApply } from '../codes.ts';
+import { isBelowRoot } from '../model/file-roots.ts';
 import { anything, bool, type Field, integer, key, list, object, text } from '../rest/field.ts';
 import { isObject } from '../rest/json.ts';
 import { defineResource, type Resource } from '../rest/resource.ts';
@@ -67,10 +67,3 @@ const checkPrefix = (params: unknown, roots: readonly string[]): void => {
   if (typeof prefix !== 'string' || prefix === '') return;
   if (!isBelowRoot(prefix, roots)) throw cannotApply('params.prefix', 'lies in none of the folders allowed for files');
 };
-
-/** True when the folder is one of the roots or lies below one. */
-export const isBelowRoot = (folder: string, roots: readonly string[]): boolean =>
-  roots.some((root) => {
-    const way = relative(resolve(root), resolve(root, folder));
-    return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));
-  });
