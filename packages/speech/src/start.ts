@@ -8,7 +8,6 @@ import { acceptSockets } from '@parley/kit/http/socket.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { printSettings } from '@parley/kit/settings.ts';
 import type { FastifyInstance } from 'fastify';
-import type { MediaOptions } from './audio/audio.ts';
 import { startMedia } from './audio/media.ts';
 import { problem } from './core/codes.ts';
 import type { Models } from './core/speech.ts';
@@ -23,8 +22,6 @@ import type { ProxyEnv } from './models/fetch-file.ts';
 import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
 import { showProgress, type Terminal } from './models/progress.ts';
-import { createScheduler } from './pipeline/scheduler.ts';
-import type { Line, MediaFacts, MediaRequest } from './pipeline/transcribe.ts';
 import type { EngineVersions } from './recognizer/messages.ts';
 import { readEngineVersions } from './recognizer/probe.ts';
 import { runJob } from './run-job.ts';
@@ -32,9 +29,10 @@ import type { Health, Readiness } from './server/health.ts';
 import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
 import { createSpeech } from './speech.ts';
 import { type JobParts, openJobs } from './start-jobs.ts';
+import { openLine } from './start-line.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
 import { openRealtime } from './start-realtime.ts';
-import { openSupport, type Support } from './start-support.ts';
+import { openSupport } from './start-support.ts';
 
 export type RunningService = AsyncDisposable & Pick<Listening, 'url' | 'port'>;
 
@@ -179,49 +177,6 @@ const openGuards = async (settings: SpeechSettings, log: Log, options: StartOpti
     log.error({ err: thrown }, 'keys file cannot be used; the keys stay as they were');
   return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: Date.now };
 };
-
-const openLine = (
-  settings: SpeechSettings,
-  parts: ModelParts,
-  media: Line['media'],
-  support: Support,
-  log: Log,
-): Line => {
-  const { values } = settings;
-  return {
-    media,
-    scheduler: createScheduler((recognizer) => recognizer.facts.slots),
-    lease: parts.lease,
-    mediaOptions: (request, recognizer) => mediaOptionsOf(settings, parts, request, recognizer),
-    hotwords: { enabled: values['postproc.hotwords.enabled'], defaultScore: values['postproc.hotwords.default_score'] },
-    text: support.text,
-    speakers: support.speakers,
-    log,
-  };
-};
-
-const mediaOptionsOf = (
-  { values }: SpeechSettings,
-  parts: ModelParts,
-  request: MediaRequest,
-  { facts }: { readonly facts: MediaFacts },
-): MediaOptions => ({
-  channelMode: request.channelMode ?? values['audio.channel_mode'],
-  maxSplitChannels: values['audio.max_split_channels'],
-  sampleRate: facts.sampleRate,
-  cut: facts.cut,
-  voiceActivity: {
-    enabled: request.voiceActivity ?? values['vad.enabled'],
-    threshold: values['vad.threshold'],
-    minSilenceMs: values['vad.min_silence_ms'],
-    minSpeechMs: values['vad.min_speech_ms'],
-    sileroPath: parts.sileroPath(),
-  },
-  maxDurationSec: values['audio.max_duration'] / 1000,
-  rawPcmRate: request.rawPcmRate,
-  ffmpegPath: values['audio.ffmpeg_path'],
-  ffmpegTimeoutMs: values['audio.ffmpeg_timeout'],
-});
 
 const subtitlesOf = ({ values }: SpeechSettings) => ({
   maxChars: values['subtitles.max_chars'],

@@ -171,13 +171,29 @@ describe('POST /v1/audio/transcriptions', () => {
       codesOf(
         await service.post(PATH, {
           'include[]': 'logprobs',
+          response_format: 'verbose_json',
           'chunking_strategy[type]': 'server_vad',
-          'chunking_strategy[threshold]': '0.5',
+          'chunking_strategy[prefix_padding_ms]': '300',
           'known_speaker_names[]': ['a', 'b'],
         }),
       ),
       ['logprobs_unavailable', 'chunking_strategy_applied_partially', 'known_speakers_ignored'],
     );
+  });
+
+  it('sets the detector by a chunking strategy, in both spellings', async () => {
+    const spellings = [
+      {
+        'chunking_strategy[type]': 'server_vad',
+        'chunking_strategy[threshold]': '0.25',
+        'chunking_strategy[silence_duration_ms]': '500',
+      },
+      { chunking_strategy: '{"type":"server_vad","threshold":0.25,"silence_duration_ms":500}' },
+    ];
+    for (const fields of spellings) {
+      assert.deepEqual(codesOf(await service.post(PATH, fields)), []);
+      assert.deepEqual(service.lastRequest().voiceActivityTuning, { threshold: 0.25, minSilenceMs: 500 });
+    }
   });
 
   const BAD: readonly [string, string][] = [
@@ -186,6 +202,10 @@ describe('POST /v1/audio/transcriptions', () => {
     ['language', 'not a language'],
     ['languages[]', '***'],
     ['diarize', 'x'],
+    ['chunking_strategy', 'none'],
+    ['chunking_strategy', '{"type":"client_vad"}'],
+    ['chunking_strategy', '{"threshold":2}'],
+    ['chunking_strategy', '{'],
     ['num_speakers', '33'],
     ['model', 'm'.repeat(257)],
   ];

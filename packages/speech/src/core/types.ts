@@ -45,6 +45,10 @@ export type TranscriptionRequest = {
   /** Only an explicit true can raise the warning or the refusal; `undefined` gives words where there are any. */
   readonly wordTimestamps: boolean | undefined;
   readonly voiceActivity: boolean | undefined;
+  /** The detector's settings for this request; what is left out is the service's. */
+  readonly voiceActivityTuning?: { readonly threshold?: number; readonly minSilenceMs?: number };
+  /** Each token's log-probability is wanted, where the model gives one. */
+  readonly tokenProbabilities?: boolean;
   readonly strict: boolean;
   /** Set when the bytes are headerless s16le mono at this rate (legacy `encode=false`). */
   readonly rawPcmRate?: number;
@@ -123,6 +127,9 @@ export type Segment = {
   readonly words?: readonly Word[];
 };
 
+/** A token as the model spells it, and the natural logarithm of its probability. */
+export type TokenProbability = { readonly token: string; readonly logprob: number };
+
 export type Silence = { readonly start: number; readonly end: number };
 export type Speaker = { readonly id: string; readonly total_speech: number; readonly segments: number };
 
@@ -150,6 +157,8 @@ export type Transcript = {
   readonly segments: readonly Segment[];
   readonly silence: readonly Silence[];
   readonly speakers?: readonly Speaker[];
+  /** Only when asked for and known: of the spoken text, in order. */
+  readonly token_probabilities?: readonly TokenProbability[];
   readonly stats: Stats;
   readonly warnings: readonly Warning[];
 };

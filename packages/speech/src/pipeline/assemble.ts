@@ -1,6 +1,6 @@
 /** Recognised utterances into the segments of a transcript: words placed, long stretches parted at pauses, text joined. */
 import type { AudioSegment } from '../audio/audio.ts';
-import type { Segment, Word } from '../core/types.ts';
+import type { Segment, TokenProbability, Word } from '../core/types.ts';
 import type { Recognition } from '../recognizer/recognizer.ts';
 import { round, toWords } from './words.ts';
 
@@ -8,7 +8,11 @@ import { round, toWords } from './words.ts';
 export type Recognized = { readonly audio: AudioSegment; readonly recognition: Recognition };
 
 /** A segment before it has its place in the transcript. */
-export type DraftSegment = Omit<Segment, 'id'> & { readonly source: 'token' | 'aligned' | 'segment' };
+export type DraftSegment = Omit<Segment, 'id'> & {
+  readonly source: 'token' | 'aligned' | 'segment';
+  /** Of the whole utterance, on its first segment. */
+  readonly probabilities?: readonly TokenProbability[];
+};
 
 /** A pause between two words that parts a segment, s. */
 const PARTING_PAUSE_SEC = 1;
@@ -62,3 +66,13 @@ export const separatorOf = (language: string): string => (UNSPACED_LANGUAGES.has
 /** Segments joined by one space; without any for languages that write none. */
 export const joinText = (segments: readonly Pick<Segment, 'text'>[], language: string): string =>
   segments.map((segment) => segment.text).join(separatorOf(language));
+
+/** The tokens of an utterance with their log-probabilities; none unless all have one. */
+export const probabilitiesOf = ({ tokens }: Recognition): TokenProbability[] => {
+  const known = tokens.flatMap(({ text, logProb }) =>
+    logProb === undefined ? [] : [{ token: text, logprob: round(logProb, LOG_DIGITS) }],
+  );
+  return known.length === tokens.length ? known : [];
+};
+
+const LOG_DIGITS = 4;

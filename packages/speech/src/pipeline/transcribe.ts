@@ -4,28 +4,30 @@
  * they are recognised.
  */
 import type { Log } from '@parley/kit/log.ts';
-import type { AudioSegment, AudioSummary, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
+import type { AudioSegment, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
-import type { ModelInfo, Priority, Segment, Stage, Transcript, TranscriptionRequest, Warning } from '../core/types.ts';
-import type { EngineFacts, RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
-import { type DraftSegment, joinText, separatorOf, toSegments } from './assemble.ts';
+import type {
+  ModelInfo,
+  Priority,
+  Segment,
+  TokenProbability,
+  Transcript,
+  TranscriptionRequest,
+} from '../core/types.ts';
+import type { EngineFacts, Recognition, RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
+import { type DraftSegment, probabilitiesOf, separatorOf, toSegments } from './assemble.ts';
 import { createCollector, createGate } from './collect.ts';
 import { type Diarized, diarize, SPEAKER_AUDIO, type Speakers } from './diarize.ts';
 import { createTextFinish, type TextFinish, type TextStages } from './finish-text.ts';
 import type { Scheduler } from './scheduler.ts';
-import {
-  baseLanguage,
-  checkCapabilities,
-  languageOf,
-  rawWarnings,
-  refuseWhenStrict,
-  type Stages,
-  warn,
-} from './warnings.ts';
-import { round } from './words.ts';
+import { type Heard, inOrder, shown, toTranscript, wantsWords, warningsOf } from './transcript.ts';
+import { baseLanguage, checkCapabilities, languageOf, refuseWhenStrict, type Stages } from './warnings.ts';
 
 /** What decoding depends on: of a request, and of the engine that will hear it. */
-export type MediaRequest = Pick<TranscriptionRequest, 'channelMode' | 'voiceActivity' | 'rawPcmRate'>;
+export type MediaRequest = Pick<
+  TranscriptionRequest,
+  'channelMode' | 'voiceActivity' | 'voiceActivityTuning' | 'rawPcmRate'
+>;
 export type MediaFacts = Pick<EngineFacts, 'sampleRate' | 'cut'>;
 
 /** What the line needs of the house. */
@@ -89,7 +91,7 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...(told?.warnings ?? [])];
   refuseWhenStrict(work.request, all);
   const spent = { startedMs, post: finish.spentMs(), diarize: performance.now() - speakersMs };
-  return assemble(work, heard, told, all, spent);
+  return toTranscript(work, heard, told, all, spent);
 };
 
 /** The second pass, when speakers are wanted and there is something to tell them apart with. */
@@ -102,14 +104,6 @@ const tellApart = async (line: Line, work: Work, heard: Heard, watcher: Watcher)
   const task = { id, path, request, durationSec, channels, separator };
   const { speakers, media, log } = line;
   return diarize({ speakers, media, mediaOptions, log }, inOrder(heard.segments), task, watcher);
-};
-
-/** Every segment in order of time, and what the media process says of the recording. */
-type Heard = {
-  readonly segments: readonly Segment[];
-  readonly sources: ReadonlySet<string>;
-  readonly summary: AudioSummary;
-  readonly asrMs: number;
 };
 
 const recognizeAll = async (
@@ -151,7 +145,8 @@ const recognizeAll = async (
     if (failed.length > 0) throw failed[0];
     const summary = await stream.summary;
     const asrMs = firstMs === undefined ? 0 : performance.now() - firstMs;
-    return { segments: kept.segments, sources: kept.sources, summary, asrMs };
+    const { segments, sources, probabilities } = kept;
+    return { segments, sources, probabilities, summary, asrMs };
   } catch (thrown) {
     stop.abort(thrown);
     await gate.empty();
@@ -174,12 +169,14 @@ const hearOne = async (
   const recognition = await recognizeOne(line, work, recognizer, audio, signal);
   // Speakers are told apart word by word, whether or not words are shown.
   const raw = toSegments({ audio, recognition }, wantsWords(work) || work.request.diarize);
-  const drafts = await finish.finish(raw, signal);
+  const finished = await finish.finish(raw, signal);
+  const drafts = work.request.tokenProbabilities ? withProbabilities(finished, recognition) : finished;
   watcher.onUtterance?.(audio.index, drafts);
   return drafts;
 };
 
-const wantsWords = ({ request }: Work): boolean => request.wordTimestamps !== false;
+const withProbabilities = (drafts: readonly DraftSegment[], recognition: Recognition): DraftSegment[] =>
+  drafts.map((draft, index) => (index === 0 ? { ...draft, probabilities: probabilitiesOf(recognition) } : draft));
 
 const recognizeOne = (line: Line, work: Work, recognizer: Recognizer, audio: AudioSegment, signal: AbortSignal) => {
   const options = recognizeOptionsOf(line, work, recognizer);
@@ -212,10 +209,13 @@ const recognizeOptionsOf = ({ hotwords }: Line, { request, model }: Work, recogn
 const createKeeper = (work: Work, watcher: Watcher) => {
   const segments: Segment[] = [];
   const sources = new Set<string>();
+  const probabilities: TokenProbability[] = [];
   return {
     segments,
     sources,
-    take: ({ source, ...rest }: DraftSegment): void => {
+    probabilities,
+    take: ({ source, probabilities: tokens = [], ...rest }: DraftSegment): void => {
+      probabilities.push(...tokens);
       const segment: Segment = { id: segments.length, ...rest };
       segments.push(segment);
       sources.add(wantsWords(work) ? source : 'segment');
@@ -223,76 +223,6 @@ const createKeeper = (work: Work, watcher: Watcher) => {
     },
   };
 };
-
-/** A segment as the caller sees it: without words when those are not wanted. */
-const shown = (work: Work, segment: Segment): Segment => {
-  if (wantsWords(work)) return segment;
-  const { words: _words, ...rest } = segment;
-  return rest;
-};
-
-/** Where the time went, ms. */
-type Spent = { readonly startedMs: number; readonly post: number; readonly diarize: number };
-
-const assemble = (
-  work: Work,
-  heard: Heard,
-  told: Diarized | undefined,
-  warnings: readonly Warning[],
-  spent: Spent,
-): Transcript => {
-  const { summary } = heard;
-  const assembleMs = performance.now();
-  const language = languageOf(work.request, work.model);
-  const segments = (told?.segments ?? inOrder(heard.segments)).map((segment) => shown(work, segment));
-  const processingMs = performance.now() - spent.startedMs;
-  return {
-    id: work.id,
-    model: `${work.model.id}@${work.model.revision}`,
-    language,
-    duration: round(summary.durationSec, 3),
-    text: joinText(segments, language),
-    timestamp_source: heard.sources.has('aligned') ? 'aligned' : heard.sources.has('token') ? 'token' : 'segment',
-    segments,
-    silence: summary.silence.map(({ start, end }) => ({ start: round(start, 3), end: round(end, 3) })),
-    ...(told?.speakers && { speakers: told.speakers }),
-    stats: {
-      audio_duration: round(summary.durationSec, 3),
-      processing_ms: Math.round(processingMs),
-      rtf: summary.durationSec > 0 ? round(processingMs / 1000 / summary.durationSec, 4) : 0,
-      stages_ms: stagesMsOf(summary, heard.asrMs, performance.now() - assembleMs, spent),
-      segments_total: segments.length,
-      speech_ratio: summary.durationSec > 0 ? round(Math.min(1, summary.speechSec / summary.durationSec), 3) : 0,
-    },
-    warnings,
-  };
-};
-
-const stagesMsOf = (
-  summary: AudioSummary,
-  asrMs: number,
-  assembleMs: number,
-  spent: Spent,
-): Readonly<Record<Stage, number>> => ({
-  decode: Math.round(summary.decodeMs),
-  vad: Math.round(summary.voiceActivityMs),
-  asr: Math.round(asrMs),
-  assemble: Math.round(assembleMs),
-  diarize: Math.round(spent.diarize),
-  post: Math.round(spent.post),
-});
-
-const warningsOf = ({ segments, summary }: Heard): Warning[] => [
-  ...rawWarnings(summary.format),
-  ...(summary.truncated
-    ? [warn('audio_truncated', 'The file breaks off before its own end; what came before was used.')]
-    : []),
-  ...(segments.length === 0 ? [warn('no_speech_detected', 'No speech was heard in the recording.')] : []),
-];
-
-/** With several channels segments are put in order of time; one channel's already are. */
-const inOrder = (segments: readonly Segment[]): Segment[] =>
-  segments.toSorted((a, b) => a.start - b.start || a.channel - b.channel).map((segment, id) => ({ ...segment, id }));
 
 /** Turns the time limit of a request into its Problem. */
 export const processingTimeout = (limitMs: number): Error =>

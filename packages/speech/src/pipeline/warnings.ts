@@ -63,6 +63,10 @@ const checks: readonly Check[] = [
       ? warn('diarization_unavailable', 'There is no model that tells speakers apart.', 'diarize')
       : undefined,
   (request, model) =>
+    request.tokenProbabilities && !model.capabilities.confidence
+      ? warn('logprobs_unavailable', `${model.id} reports no token probabilities.`, 'include[]')
+      : undefined,
+  (request, model) =>
     request.language !== undefined && !listsLanguage(model, request.language)
       ? warn('language_mismatch', `${model.id} does not list the language ${request.language}.`, 'language')
       : undefined,

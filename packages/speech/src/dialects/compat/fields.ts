@@ -7,8 +7,8 @@ import { createFormReader, type Form, type FormReader } from '../form.ts';
 import { parseHotwords } from '../hotwords.ts';
 import { isLanguageTag, toLanguage } from '../language.ts';
 
-export const RESPONSE_FORMATS = ['json', 'verbose_json', 'text', 'srt', 'vtt'] as const;
-type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+export const RESPONSE_FORMATS = ['json', 'verbose_json', 'diarized_json', 'text', 'srt', 'vtt'] as const;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export type Granularity = 'word' | 'segment';
 
 /** What the form says. Model and language are still names: aliases and installed languages decide what they mean. */
@@ -40,7 +40,8 @@ export const parseTranscriptionForm = (form: Form, strict: boolean): CompatForm 
     model: readModel(read),
     language: readLanguage(read, 'language', read.text('language')),
     channelMode: undefined,
-    diarize: read.flag('diarize') ?? false,
+    // Segments with speakers are what this format is for.
+    diarize: format === 'diarized_json' || (read.flag('diarize') ?? false),
     numSpeakers: read.int('num_speakers', 0, MAX_SPEAKERS) ?? 0,
     punctuate: undefined,
     itn: undefined,
@@ -51,6 +52,8 @@ export const parseTranscriptionForm = (form: Form, strict: boolean): CompatForm 
     // Asked for words in a format that has no place for them: the model must be able to all the same.
     wordTimestamps: granularities.has('word') ? true : undefined,
     voiceActivity: undefined,
+    ...readProbabilities(read, format, warnings),
+    ...readChunking(read, warnings),
     strict,
   };
   const languages = listOf(read, 'languages').flatMap((tag) => readLanguage(read, 'languages[]', tag) ?? []);
@@ -113,22 +116,6 @@ const noteIgnored = (read: FormReader, warnings: Warning[]): void => {
   if (read.number('temperature', 0, 1) !== undefined) {
     warnings.push(warn('temperature_ignored', 'temperature', 'The decoders do not sample; temperature has no effect.'));
   }
-  if (listOf(read, 'include').includes('logprobs')) {
-    warnings.push(warn('logprobs_unavailable', 'include[]', 'The model reports no token probabilities.'));
-  }
-  const chunking = [
-    read.text('chunking_strategy'),
-    ...read.unknown().filter((name) => name.startsWith('chunking_strategy[')),
-  ];
-  if (chunking.some((value) => value !== undefined && value !== 'auto')) {
-    warnings.push(
-      warn(
-        'chunking_strategy_applied_partially',
-        'chunking_strategy',
-        "The server's own voice activity settings apply.",
-      ),
-    );
-  }
   const known = [
     ...listOf(read, 'known_speaker_names'),
     ...read.all('known_speaker_references', 'known_speaker_references[]'),
@@ -136,4 +123,74 @@ const noteIgnored = (read: FormReader, warnings: Warning[]): void => {
   if (known.length > 0) {
     warnings.push(warn('known_speakers_ignored', 'known_speaker_names[]', 'Speakers are not identified by voice.'));
   }
+};
+
+/** Token probabilities have a place in `json` only. */
+const readProbabilities = (
+  read: FormReader,
+  format: ResponseFormat,
+  warnings: Warning[],
+): Pick<TranscriptionRequest, 'tokenProbabilities'> => {
+  if (!listOf(read, 'include').includes('logprobs')) return {};
+  if (format === 'json') return { tokenProbabilities: true };
+  warnings.push(warn('logprobs_unavailable', 'include[]', `${format} has no place for token probabilities; json has.`));
+  return {};
+};
+
+const CHUNKING = 'chunking_strategy';
+const MIN_SILENCE_MS = 20;
+const MAX_SILENCE_MS = 60_000;
+/** Members of a chunking strategy that are put to use; its type goes without saying. */
+const USED_MEMBERS: ReadonlySet<string> = new Set(['type', 'threshold', 'silence_duration_ms']);
+
+/** The strategy's members, sent as JSON text or as `chunking_strategy[name]`; nothing for `auto`. */
+const chunkingMembers = (read: FormReader): ReadonlyMap<string, unknown> => {
+  const members = new Map<string, unknown>();
+  const whole = read.text(CHUNKING);
+  if (whole?.startsWith('{')) {
+    try {
+      for (const [name, value] of Object.entries(JSON.parse(whole) as object)) members.set(name, value);
+    } catch {
+      read.fault(CHUNKING, `${CHUNKING} must be auto or an object.`);
+    }
+  } else if (whole !== undefined && whole !== 'auto') read.fault(CHUNKING, `${CHUNKING} must be auto or an object.`);
+  for (const name of read.unknown().filter((field) => field.startsWith(`${CHUNKING}[`) && field.endsWith(']'))) {
+    members.set(name.slice(CHUNKING.length + 1, -1), read.text(name));
+  }
+  return members;
+};
+
+const numberIn = (read: FormReader, name: string, value: unknown, min: number, max: number): number | undefined => {
+  if (value === undefined) return undefined;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number === 'number' && number >= min && number <= max) return number;
+  return read.fault(CHUNKING, `${CHUNKING}.${name} must be a number from ${min} to ${max}.`);
+};
+
+/** `server_vad` sets the detector for this request; how much is kept before speech is the engine's to say. */
+const readChunking = (read: FormReader, warnings: Warning[]): Pick<TranscriptionRequest, 'voiceActivityTuning'> => {
+  const members = chunkingMembers(read);
+  if (members.size === 0) return {};
+  const type = members.get('type');
+  if (type !== undefined && type !== 'server_vad' && type !== 'auto') {
+    read.fault(CHUNKING, `${CHUNKING}.type must be server_vad.`);
+  }
+  if ([...members.keys()].some((name) => !USED_MEMBERS.has(name))) {
+    const message = 'Only threshold and silence_duration_ms are used; the engine cuts recordings its own way.';
+    warnings.push(warn('chunking_strategy_applied_partially', CHUNKING, message));
+  }
+  const threshold = numberIn(read, 'threshold', members.get('threshold'), 0, 1);
+  const silenceMs = numberIn(
+    read,
+    'silence_duration_ms',
+    members.get('silence_duration_ms'),
+    MIN_SILENCE_MS,
+    MAX_SILENCE_MS,
+  );
+  return {
+    voiceActivityTuning: {
+      ...(threshold !== undefined && { threshold }),
+      ...(silenceMs !== undefined && { minSilenceMs: Math.round(silenceMs) }),
+    },
+  };
 };

@@ -19,5 +19,11 @@ export const TRANSCRIPTION_NOTES: readonly FieldNote[] = [
   { name: 'stream', kind: 'switch', about: 'Answer with server-sent events as segments are finished.' },
   { name: 'diarize', kind: 'switch', about: 'Tell speakers apart.' },
   { name: 'num_speakers', kind: 'number', about: 'How many speakers, 0 (unknown) to 32.' },
+  { name: 'include[]', kind: 'text', about: 'With `json`: `logprobs`, where the model gives token probabilities.' },
+  {
+    name: 'chunking_strategy',
+    kind: 'text',
+    about: '`auto`, or an object of type `server_vad` with `threshold` and `silence_duration_ms`.',
+  },
   { name: 'temperature', kind: 'number', about: '0 to 1; taken and ignored, because the decoders do not sample.' },
 ];

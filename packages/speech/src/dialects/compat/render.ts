@@ -1,5 +1,5 @@
 /** Transcripts and models in the shapes of the OpenAI API, with a few fields of our own beside the required ones. */
-import type { ModelInfo, Segment, Transcript, Warning, Word } from '../../core/types.ts';
+import type { ModelInfo, Segment, TokenProbability, Transcript, Warning, Word } from '../../core/types.ts';
 import { separatorOf } from '../../formats/text.ts';
 import { languageNameOf } from '../language.ts';
 import { round, toWhisperSegment } from '../whisper.ts';
@@ -15,6 +15,48 @@ export const renderJson = (transcript: Transcript, warnings: readonly Warning[])
   text: transcript.text,
   usage: usageOf(transcript),
   languages: [{ code: transcript.language }],
+  ...(transcript.token_probabilities && { logprobs: transcript.token_probabilities.map(renderProbability) }),
+  ...warningsIn(warnings),
+});
+
+const renderProbability = ({ token, logprob }: TokenProbability): Record<string, unknown> => ({
+  token,
+  logprob,
+  bytes: [...Buffer.from(token)],
+});
+
+/** Speakers as OpenAI names those it does not know: A to Z, then AA. */
+const letterOf = (index: number): string =>
+  index < LETTERS
+    ? String.fromCodePoint(FIRST_LETTER + index)
+    : `${letterOf(Math.floor(index / LETTERS) - 1)}${letterOf(index % LETTERS)}`;
+const LETTERS = 26;
+const FIRST_LETTER = 65;
+
+/** Segments with a speaker each; where speakers could not be told apart all are of the first. */
+export const renderSpeakerSegments = ({ segments }: Pick<Transcript, 'segments'>): Record<string, unknown>[] => {
+  const letters = new Map<string, string>();
+  return segments.map((segment) => {
+    const speaker = segment.speaker ?? '';
+    if (!letters.has(speaker)) letters.set(speaker, letterOf(letters.size));
+    return {
+      type: 'transcript.text.segment',
+      id: `seg_${String(segment.id + 1).padStart(3, '0')}`,
+      start: round(segment.start),
+      end: round(segment.end),
+      text: segment.text.trim(),
+      speaker: letters.get(speaker)!,
+    };
+  });
+};
+
+/** `response_format=diarized_json`. */
+export const renderDiarizedJson = (transcript: Transcript, warnings: readonly Warning[]): Record<string, unknown> => ({
+  task: 'transcribe',
+  duration: round(transcript.duration),
+  text: transcript.text,
+  segments: renderSpeakerSegments(transcript),
+  usage: usageOf(transcript),
   ...warningsIn(warnings),
 });
 

@@ -14,7 +14,7 @@ import { withUpload } from '../upload.ts';
 import { type CompatForm, parseTranscriptionForm } from './fields.ts';
 import { chooseModel, findModel, visibleModels } from './models.ts';
 import { realtimeEndpoint } from './realtime.ts';
-import { renderJson, renderModel, renderVerboseJson } from './render.ts';
+import { renderDiarizedJson, renderJson, renderModel, renderVerboseJson } from './render.ts';
 import { streamTranscription } from './stream.ts';
 
 /** Every endpoint of the dialect. */
@@ -88,7 +88,7 @@ const transcribe = (parts: DialectParts, call: Call<Caller>): Promise<unknown> =
       ...choice,
       warnings: [...form.request.warnings, ...warnings],
     };
-    if (form.stream) return streamTranscription(parts, call, request, upload);
+    if (form.stream) return streamTranscription(parts, call, request, form.format, upload);
     const transcript = await parts.speech.transcribe(call.caller, request, upload, { signal: call.signal });
     const all = mergeWarnings(request.warnings, transcript.warnings);
     const { type, body } = render(parts, form, transcript, all);
@@ -110,6 +110,8 @@ const render = (
       return { type: 'application/x-subrip; charset=utf-8', body: renderSrt(transcript.segments, parts.subtitles) };
     case 'vtt':
       return { type: 'text/vtt; charset=utf-8', body: renderVtt(transcript.segments, parts.subtitles) };
+    case 'diarized_json':
+      return { type: 'application/json; charset=utf-8', body: renderDiarizedJson(transcript, warnings) };
     case 'json':
       return { type: 'application/json; charset=utf-8', body: renderJson(transcript, warnings) };
     case 'verbose_json': {

@@ -12,7 +12,8 @@ import type { DialectParts } from '../dialect.ts';
 import { compatErrorOf } from '../errors.ts';
 import { toLanguage } from '../language.ts';
 import { mergeWarnings, sendWarningCodes } from '../strict.ts';
-import { renderJson } from './render.ts';
+import type { ResponseFormat } from './fields.ts';
+import { renderJson, renderSpeakerSegments } from './render.ts';
 
 /** How long a refusal may still get its own status. */
 const OPEN_AFTER_MS = 15_000;
@@ -25,6 +26,7 @@ export const streamTranscription = async (
   parts: DialectParts,
   call: Call<Caller>,
   request: TranscriptionRequest,
+  format: ResponseFormat,
   upload: Upload,
 ): Promise<() => Promise<unknown>> => {
   const model = await parts.speech.models.resolve(request.model, request.language);
@@ -34,17 +36,21 @@ export const streamTranscription = async (
     const delta = `${index === 0 ? '' : separator}${segment.text.trim()}`;
     later.open().send({ data: { type: 'transcript.text.delta', delta } });
   };
-  const finish = (last: ServerEvent) => async (): Promise<unknown> => {
-    const stream = later.open();
-    stream.send(last);
-    stream.end();
-    await stream.closed;
-    return call.reply;
-  };
+  const finish =
+    (...last: readonly ServerEvent[]) =>
+    async (): Promise<unknown> => {
+      const stream = later.open();
+      for (const event of last) stream.send(event);
+      stream.end();
+      await stream.closed;
+      return call.reply;
+    };
   try {
     const transcript = await parts.speech.transcribe(call.caller, request, upload, { signal: call.signal, onSegment });
     const warnings = mergeWarnings(request.warnings, transcript.warnings);
-    return finish({ data: { type: 'transcript.text.done', ...renderJson(transcript, warnings) } });
+    // Speakers are known when the whole recording was heard.
+    const segments = format === 'diarized_json' ? renderSpeakerSegments(transcript).map((data) => ({ data })) : [];
+    return finish(...segments, { data: { type: 'transcript.text.done', ...renderJson(transcript, warnings) } });
   } catch (thrown) {
     if (!later.isOpen()) throw thrown;
     if (call.signal.aborted) return async () => call.reply;
