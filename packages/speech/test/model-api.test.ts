@@ -248,7 +248,7 @@ describe('the model API', () => {
 describe('a model in use', () => {
   let service: TestSpeech;
   before(async () => {
-    service = await startTestSpeech({ settings: { 'asr.acquire_timeout': '1s', 'asr.max_resident_models': '1' } });
+    service = await startTestSpeech({ settings: { 'asr.acquire_timeout': '300ms', 'asr.max_resident_models': '1' } });
   });
   after(() => service[Symbol.asyncDispose]());
 

@@ -311,6 +311,49 @@ describe('the pool', () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  it('keeps a pin that was set while the next revision was loading', async () => {
+    const held = Promise.withResolvers<void>();
+    const startEngine = ({ revision }: EngineModel): Promise<void> =>
+      revision === '2' ? held.promise : Promise.resolve();
+    const { pool, clock } = createStage([makeModel('a'), makeModel('a', '2')], { startEngine });
+    await pool.load(ref('a'), never);
+    const swapping = pool.swap(ref('a'), ref('a', '2'), never);
+    await pool.pin(ref('a'), true, never);
+    held.resolve();
+    await swapping;
+    const { state } = pool.residence(ref('a', '2'));
+    assert.equal(state?.name === 'resident' && state.pinned, true);
+    await clock.move(5000);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  it('keeps a model that is wanted again while it drains', async () => {
+    const { pool, events } = createStage([makeModel('a')]);
+    const lease = await pool.acquire(ref('a'), never);
+    const unloading = pool.unload(ref('a'), { force: false, signal: never });
+    await settle();
+    assert.equal(pool.residence(ref('a')).state?.name, 'draining');
+    assert.equal(await pool.pin(ref('a'), true, never), true);
+    await unloading;
+    await lease[Symbol.asyncDispose]();
+    await settle();
+    const { state } = pool.residence(ref('a'));
+    assert.equal(state?.name === 'resident' && state.pinned, true);
+    assert.deepEqual(events, ['+a@1']);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  it('unloads what a swap left draining too', async () => {
+    const { pool, events } = createStage([makeModel('a')]);
+    await pool.load(ref('a'), never);
+    await pool.swap(ref('a'), ref('a'), never);
+    assert.deepEqual(pool.residentRevisions('a'), ['1']);
+    await pool.unload(ref('a'), { force: false, signal: never });
+    assert.deepEqual(events, ['+a@1', '+a@1', '-a@1', '-a@1']);
+    assert.deepEqual(pool.residentRevisions('a'), []);
+    await pool[Symbol.asyncDispose]();
+  });
+
   it('refuses a model that is not installed', async () => {
     const { pool } = createStage([]);
     await assert.rejects(pool.acquire(ref('a'), never), { code: 'model_not_found' });
