@@ -2,12 +2,14 @@
 import { runJobsKill } from './soak/jobs-kill.ts';
 import { runMemory } from './soak/memory.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
+import { runRealtime } from './soak/realtime.ts';
 import { runReload } from './soak/reload.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   memory: runMemory,
   'jobs-kill': runJobsKill,
   reload: runReload,
+  realtime: runRealtime,
   'platform-kill': runPlatformKill,
 };
 

@@ -12,15 +12,19 @@ export const testdata = (path: string): string => fileURLToPath(new URL(`testdat
 
 export type SoakService = { readonly url: string; readonly pid: number; kill(): Promise<void>; stop(): Promise<void> };
 
-/** A data folder with the transducer fixture in place; `remove` deletes it. */
-export const createDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
+/** A data folder with fixture models in place, by their folders; `remove` deletes it. */
+export const createDataDir = async (
+  models: readonly string[] = ['offline-transducer'],
+): Promise<{ path: string; remove(): Promise<void> }> => {
   const path = await mkdtemp(join(tmpdir(), 'parley-soak-'));
-  const from = testdata('models/offline-transducer');
-  const { id, revision }: { id: string; revision: string } = JSON.parse(
-    await readFile(join(from, 'model.json'), 'utf8'),
-  );
   await mkdir(join(path, 'models'));
-  await cp(from, join(path, 'models', `${id}@${revision}`), { recursive: true });
+  for (const model of models) {
+    const from = testdata(`models/${model}`);
+    const { id, revision }: { id: string; revision: string } = JSON.parse(
+      await readFile(join(from, 'model.json'), 'utf8'),
+    );
+    await cp(from, join(path, 'models', `${id}@${revision}`), { recursive: true });
+  }
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InstalledModel } from './installed.ts';
 import { parseManifest } from './manifest.ts';
-import { baseLanguageOf, type ResolveRules, resolveModel } from './resolve.ts';
+import { baseLanguageOf, type ResolveRules, resolveLiveModel, resolveModel } from './resolve.ts';
 
 const make = (id: string, more: Record<string, unknown> = {}, sizeBytes = 1000): InstalledModel => {
   const manifest = parseManifest({
@@ -102,5 +102,32 @@ describe('model resolution', () => {
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe('the model of a realtime session', () => {
+  const live = make('live', { streaming: true }, 50);
+  const liveDemo = make('live-demo', { streaming: true, demonstration: true }, 60);
+  const vad = make('vad', { kind: 'vad', languages: ['multi'] });
+  const broken = { ...make('broken', { streaming: true }), problem: 'its tokens are missing' };
+  const pickLive = (models: readonly InstalledModel[], model?: string, preferred = ''): string =>
+    resolveLiveModel(models, model, preferred, RULES).id;
+
+  it('is the one it names, streaming or not', () => {
+    assert.equal(pickLive([en, live], 'en-large'), 'en-large');
+    assert.equal(pickLive([en, live], 'live@1'), 'live');
+    assert.throws(() => pickLive([en], 'nobody'), { code: 'model_not_found', param: 'model' });
+    assert.throws(() => pickLive([en, vad], 'vad'), { code: 'model_not_found' });
+    assert.throws(() => pickLive([en, broken], 'broken'), { code: 'model_unavailable' });
+  });
+
+  it('is the preferred one, else a streaming one, else the default, demonstration models last', () => {
+    assert.equal(pickLive([en, live, small], undefined, 'en-small'), 'en-small');
+    assert.equal(pickLive([en, live], undefined, 'nobody'), 'live');
+    assert.equal(pickLive([en, live, liveDemo, broken]), 'live');
+    assert.equal(pickLive([en, liveDemo]), 'en-large');
+    assert.equal(pickLive([demo, liveDemo]), 'live-demo');
+    assert.equal(pickLive([demo]), 'demo');
+    assert.throws(() => pickLive([vad, broken]), { code: 'not_implemented', status: 501 });
   });
 });

@@ -40,7 +40,9 @@ export const probeModel = async (model: EngineModel, options: ProbeOptions): Pro
     });
     const samples = new Int16Array(SILENCE_SEC * facts.sampleRate);
     const utterance = { samples, sampleRate: facts.sampleRate, bandHz: facts.sampleRate / 2 };
-    child.send({ kind: 'recognize', id: 0, utterance, options: {} });
+    // A streaming model has heard its silence while it was loaded.
+    if (model.streaming) child.send({ kind: 'ping', id: 0 });
+    else child.send({ kind: 'recognize', id: 0, utterance, options: {} });
     const died = child.gone.then(({ reason }): Probe => ({ ok: false, reason, quarantine: true }));
     const result = await Promise.race([answered, died]);
     options.signal.throwIfAborted();
