@@ -8,7 +8,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { createSilentLog } from '@parley/kit/log.ts';
+import { openStore } from '@parley/kit/store/open.ts';
+import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
 import OpenAI from 'openai';
 import { createDataDir, KEY, type SoakService, startService, testdata } from './service.ts';
 
@@ -17,7 +19,9 @@ const CLIENTS = 3;
 const CANCEL_SHARE = 0.2;
 const REFUSED_SHARE = 0.2;
 const LONGEST_UP_MS = 1500;
-const SETTLE_MS = 120_000;
+const SETTLE_MS = 180_000;
+const FAR_FUTURE_MS = 7 * 86_400_000;
+const DOMAIN = 'speech';
 const TERMINAL = ['succeeded', 'failed', 'canceled', 'expired'];
 
 export type KillReport = {
@@ -145,25 +149,27 @@ const waitUntilSettled = async (
 };
 
 /** What the database and the folders say once nothing runs any more. */
-const inspect = async (dataDir: string, faults: string[]): Promise<void> => {
-  const db = new DatabaseSync(join(dataDir, 'speech.sqlite'), { readOnly: true });
-  const twice = db.prepare("SELECT id, version FROM rows WHERE kind = 'job_result' AND version > 1").all();
-  const left = db
-    .prepare("SELECT kind, count(*) AS n FROM rows WHERE kind IN ('job_delivery', 'job_utterance') GROUP BY kind")
-    .all();
-  const waiting = db.prepare('SELECT queue, id FROM work').all();
-  db.close();
-  if (twice.length > 0) faults.push(`results committed more than once: ${JSON.stringify(twice)}`);
-  if (left.length > 0) faults.push(`rows left over: ${JSON.stringify(left)}`);
-  if (waiting.length > 0) faults.push(`work left over: ${JSON.stringify(waiting)}`);
-  const files = (await readdir(join(dataDir, 'spool'), { recursive: true, withFileTypes: true })).filter((entry) =>
-    entry.isFile(),
-  );
+const inspect = async (place: string, dataDir: string, faults: string[]): Promise<void> => {
+  await using store = await openStore(place, createSilentLog());
+  const results = await store.query(DOMAIN, 'job_result', {});
+  const twice = results.filter(({ version }) => version > 1).map(({ id }) => id);
+  if (twice.length > 0) faults.push(`results committed more than once: ${twice.join()}`);
+  for (const kind of ['job_delivery', 'job_utterance']) {
+    const left = await store.count(DOMAIN, kind);
+    if (left > 0) faults.push(`${left} rows left over of ${kind}`);
+  }
+  for (const queue of ['jobs', 'callbacks']) {
+    const nowMs = Date.now() + FAR_FUTURE_MS;
+    const left = await store.claim(DOMAIN, queue, { owner: 'inspector', leaseMs: 1, limit: 100, nowMs });
+    if (left.length > 0) faults.push(`work left over in ${queue}: ${left.map(({ id }) => id).join()}`);
+  }
+  const entries = await readdir(join(dataDir, 'spool'), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
   if (files.length > 0) faults.push(`uploads left over: ${files.map((file) => file.name).join()}`);
 };
 
 /** Runs the whole story and resolves with what was seen; `faults` is empty when nothing was lost. */
-export const killJobs = async (kills: number, seed: number): Promise<KillReport> => {
+export const killJobs = async (kills: number, seed: number, storageUrl = ''): Promise<KillReport> => {
   const random = createRandom(seed);
   const faults: string[] = [];
   const receiver = await startReceiver(random, faults);
@@ -172,6 +178,9 @@ export const killJobs = async (kills: number, seed: number): Promise<KillReport>
     'speech.jobs.webhook_allowed_hosts': receiver.host,
     'speech.jobs.webhook_secret': SECRET,
     'speech.jobs.max_attempts': '100',
+    // What a dead process held on PostgreSQL is free again after this; on SQLite at the next start.
+    'speech.jobs.lease': '3s',
+    ...(storageUrl === '' ? {} : { 'storage.url': storageUrl }),
     'speech.log.level': 'fatal',
   };
   const load: Load = { service: await startService(data.path, settings), stopping: false };
@@ -193,7 +202,7 @@ export const killJobs = async (kills: number, seed: number): Promise<KillReport>
     const states = await waitUntilSettled(load, accepted, receiver.received);
     checkOutcome(accepted, states, receiver.received, faults);
     await load.service?.stop();
-    await inspect(data.path, faults);
+    await inspect(storageUrl || join(data.path, 'speech.sqlite'), data.path, faults);
     return reportOf(kills, states, receiver.received, accepted, faults);
   } finally {
     load.stopping = true;
@@ -239,11 +248,18 @@ const reportOf = (
   };
 };
 
-/** `npm run soak -- jobs-kill [KILLS] [SEED]` */
+/** `npm run soak -- jobs-kill [KILLS] [SEED] [postgres]` */
 export const runJobsKill = async (args: readonly string[]): Promise<void> => {
   const kills = Number(args[0] ?? 100);
   const seed = Number(args[1] ?? 1);
-  const report = await killJobs(kills, seed);
+  const report = args[2] === 'postgres' ? await killOnPostgres(kills, seed) : await killJobs(kills, seed);
   process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
   if (report.faults.length > 0) process.exitCode = 1;
+};
+
+/** The same with rows on a PostgreSQL server of its own. */
+export const killOnPostgres = async (kills: number, seed: number): Promise<KillReport> => {
+  await using driver = await openPostgresDriver();
+  await using database = await driver.createDatabase();
+  return await killJobs(kills, seed, database.place);
 };

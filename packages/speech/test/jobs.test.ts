@@ -1,6 +1,7 @@
 /** Jobs through the real service: accept, run, follow, cancel, list, repeat, survive. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { eachStore, type TestDatabase, type TestDriver } from '@parley/kit/testing/each-store.ts';
 import { ADMIN_KEY, readTestdata, startTestSpeech, type TestSpeech, testFile } from './start-test-speech.ts';
 
 type Job = {
@@ -69,12 +70,17 @@ const longFile = async (seconds: number): Promise<File> => {
   return new File([head, new Uint8Array(body)], 'long.wav');
 };
 
-describe('jobs', () => {
+const suite = (driver: TestDriver): void => {
   let speech: TestSpeech;
+  let database: TestDatabase;
   before(async () => {
-    speech = await startTestSpeech();
+    database = await driver.createDatabase();
+    speech = await startTestSpeech(driver.name === 'postgres' ? { storageUrl: database.place } : {});
   });
-  after(() => speech[Symbol.asyncDispose]());
+  after(async () => {
+    await speech?.[Symbol.asyncDispose]();
+    await database?.[Symbol.asyncDispose]();
+  });
 
   it('runs a job and gives the same result as transcribe, in every format', async () => {
     const job = await create(speech, {}, 'speech/transfer-digits.wav');
@@ -239,7 +245,10 @@ describe('jobs', () => {
     assert.deepEqual([refused.status, ((await refused.json()) as { param: string }).param], [400, 'webhook_url']);
     assert.deepEqual(await speech.spooled(), []);
   });
-});
+};
+
+// A describe of its own, so that the service ends before the database server does.
+eachStore((driver) => describe('jobs', () => suite(driver)));
 
 describe('a full queue', () => {
   it('answers 429 and 503 until there is room again', async () => {

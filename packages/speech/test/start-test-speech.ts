@@ -21,6 +21,8 @@ export type TestSpeechOptions = {
   /** Settings by key without the section, as in `{ 'server.max_upload_bytes': '1 MiB' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly log?: Log;
+  /** A PostgreSQL database; a file of the data folder when not given. */
+  readonly storageUrl?: string;
   /** A data folder that outlives the service, for tests that start it again. */
   readonly dataDir?: string;
 };
@@ -71,6 +73,7 @@ export const startTestSpeech = async (options: TestSpeechOptions = {}): Promise<
     'speech.registry.allow_download': 'false',
     'speech.asr.default_model': 'demo-transducer-en',
     'speech.server.shutdown_grace': '2s',
+    ...(options.storageUrl === undefined ? {} : { 'storage.url': options.storageUrl }),
     ...Object.fromEntries(Object.entries(options.settings ?? {}).map(([key, value]) => [`speech.${key}`, value])),
   };
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', env: {}, flags });
