@@ -162,4 +162,3 @@ export const sendBase64 = (client: Client, bytes: Buffer, pieceBytes = 4800): vo
 const T = 'conversation.item.input_audio_transcription';
 export const DELTA = `${T}.delta`;
 export const COMPLETED = `${T}.completed`;
-export const FAILED = `${T}.failed`;

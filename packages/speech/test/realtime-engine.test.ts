@@ -11,6 +11,7 @@ import type { RealtimeConfig, RealtimeEvent, RealtimeSession } from '../src/core
 import type { Caller, ModelInfo } from '../src/core/types.ts';
 import { createScheduler } from '../src/pipeline/scheduler.ts';
 import { createRealtime } from '../src/realtime/realtime.ts';
+import type { Recognizer } from '../src/recognizer/recognizer.ts';
 import type { StreamingRecognizer } from '../src/recognizer/streaming.ts';
 import { startStreamingRecognizer } from '../src/recognizer/streaming-host.ts';
 import { joined, pcmAt, RATE, say } from './realtime-client.ts';
@@ -27,6 +28,7 @@ const MODEL = {
   languages: ['en'],
   capabilities: {},
 } as unknown as ModelInfo;
+const FINAL: ModelInfo = { ...MODEL, id: 'final', streaming: false };
 const CONFIG: RealtimeConfig = {
   format: { encoding: 'pcm16', rate: RATE },
   turnDetection: { threshold: 0.5, prefixPaddingMs: 300, silenceDurationMs: 500 },
@@ -75,24 +77,22 @@ const counting = (recognizer: StreamingRecognizer) => {
   };
 };
 
-const createSessions = (recognizer: StreamingRecognizer) => {
+const createSessions = (recognizer: StreamingRecognizer, final?: Recognizer) => {
   let leases = 0;
   const realtime = createRealtime({
     resolve: async () => MODEL,
-    resolveFinal: async () => {
-      throw problem('model_not_found', 'There is none.');
-    },
-    lease: async () => {
+    resolveFinal: async () => FINAL,
+    lease: async ({ id }) => {
       leases += 1;
       return {
-        recognizer,
+        recognizer: id === FINAL.id ? final! : recognizer,
         [Symbol.asyncDispose]: async () => {
           leases -= 1;
         },
       };
     },
     scheduler: createScheduler(() => 1),
-    finalModel: '',
+    finalModel: final ? FINAL.id : '',
     maxUtteranceSec: 20,
     hotwords: { enabled: true, defaultScore: 1.5 },
     limits: LIMITS,
@@ -264,5 +264,27 @@ describe('a client that is ahead of the engine', () => {
     await within(spoken, 'room');
     await one.session.commit();
     assert.equal((await one.wait('completed')).transcript, Array.from({ length: 10 }, () => DIGITS).join(' '));
+  });
+});
+
+describe('a final model that fails', () => {
+  it('leaves the live text standing, with a warning', async () => {
+    await using engine = await startEngine();
+    const broken: Recognizer = {
+      ...engine,
+      recognize: async () => {
+        throw problem('inference_failed', 'It cannot.');
+      },
+    };
+    // What a recogniser is, is told by its streams.
+    Reflect.deleteProperty(broken, 'openStream');
+    const { open, leases } = createSessions(engine, broken);
+    await using one = await open();
+    await speak(one.session, await say('transfer-digits'));
+    assert.equal((await one.wait('completed')).transcript, DIGITS);
+    assert.equal((await one.wait('warning')).warning.code, 'postprocessing_degraded');
+    await one.session.useModels({ model: 'live', finalModel: null });
+    assert.equal(leases(), 1);
+    assert.equal(one.session.models().finalModel, undefined);
   });
 });

@@ -361,6 +361,19 @@ describe('turns', () => {
   });
 });
 
+describe('sound that comes faster than real time', () => {
+  it('is read no faster than it is heard, and all of it is', async () => {
+    await using small = await startTestSpeech({
+      models: ['online-transducer'],
+      settings: { 'realtime.max_buffered_seconds': '1', 'realtime.final_model': 'gone' },
+    });
+    await using client = await connect(small.url);
+    const utterances = 12;
+    sendBase64(client, pcmAt(joined(...Array.from({ length: utterances }, () => digits)), 24_000));
+    for (let count = 0; count < utterances; count++) assert.equal((await client.next(COMPLETED)).transcript, DIGITS);
+  });
+});
+
 describe('updates', () => {
   it('are refused whole, with the field named, and change nothing', async () => {
     await using client = await openWith();

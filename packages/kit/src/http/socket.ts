@@ -59,7 +59,9 @@ export const acceptSockets = (app: FastifyInstance): Sockets => {
         reply.raw.detachSocket(found.socket);
         const onClose = (): void => reject(new Error('The connection closed during the handshake.'));
         found.socket.once('close', onClose);
-        createHandshake(options).handleUpgrade(raw, found.socket, found.head, (socket) => {
+        const handshake = createHandshake(options);
+        handshake.on('headers', (headers) => headers.push(`X-Request-Id: ${request.id}`));
+        handshake.handleUpgrade(raw, found.socket, found.head, (socket) => {
           found.socket.off('close', onClose);
           // Nothing may arrive before somebody listens.
           socket.pause();

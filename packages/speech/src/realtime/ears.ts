@@ -1,4 +1,6 @@
 /** The models of a session, borrowed from the pool, as one ear. */
+import type { Log } from '@parley/kit/log.ts';
+import { asProblem } from '@parley/kit/problem.ts';
 import type { Detector } from '../audio/voice-activity.ts';
 import type { ModelChoice, SessionModels } from '../core/realtime.ts';
 import type { Caller, ModelInfo } from '../core/types.ts';
@@ -24,10 +26,25 @@ export type EarParts = {
   /** Offline model for the final texts of sessions that do not say; empty is none. */
   readonly finalModel: string;
   readonly maxUtteranceSec: number;
+  readonly log: Log;
   readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
 };
 
 const nameOf = (model: ModelInfo): string => `${model.id}@${model.revision}`;
+
+/** The session's own choice must be there; one of the settings that was removed since must not end every session. */
+const chooseFinal = async (
+  { resolveFinal, finalModel, log }: EarParts,
+  caller: Caller,
+  choice: ModelChoice,
+): Promise<ModelInfo | undefined> => {
+  if (choice.finalModel !== undefined) return choice.finalModel ? resolveFinal(caller, choice.finalModel) : undefined;
+  if (finalModel === '') return undefined;
+  return resolveFinal(caller, finalModel).catch((thrown: unknown) => {
+    log.warn({ model: finalModel, problem: asProblem(thrown).code }, 'realtime.final_model cannot be used');
+    return undefined;
+  });
+};
 
 /** Borrows what the choice asks for. Rejects with a Problem; nothing stays borrowed then. */
 export const openEars = async (
@@ -58,8 +75,7 @@ export const openEars = async (
   let takesHotwords: boolean;
   if (isStreaming(recognizer)) {
     ear = createStreamEar(recognizer, nameOf(model), parts.maxUtteranceSec);
-    const finalName = choice.finalModel === undefined ? parts.finalModel : (choice.finalModel ?? '');
-    finalModel = finalName === '' ? undefined : await parts.resolveFinal(caller, finalName);
+    finalModel = await chooseFinal(parts, caller, choice);
     const second = finalModel && wholeParts(finalModel, await borrow(finalModel));
     if (second) ear = createTwiceEar(ear, second);
     takesHotwords = second?.takesHotwords ?? false;

@@ -1,6 +1,5 @@
 /** Realtime sessions of the service: how many there may be, and what each is made of. */
 import { createPrefixedId } from '@parley/kit/ids.ts';
-import type { Log } from '@parley/kit/log.ts';
 import { type Detector, openDetectors } from '../audio/voice-activity.ts';
 import { problem } from '../core/codes.ts';
 import type { Realtime, RealtimeLimits, RealtimePlace } from '../core/realtime.ts';
@@ -10,7 +9,6 @@ import { openSession } from './session.ts';
 export type RealtimeParts = Omit<EarParts, 'detector'> & {
   readonly limits: RealtimeLimits;
   readonly maxBufferedSec: number;
-  readonly log: Log;
 };
 
 const RETRY_AFTER_SEC = 5;

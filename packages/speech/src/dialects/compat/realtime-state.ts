@@ -34,7 +34,7 @@ export type SocketEvent =
   | { readonly type: 'tick'; readonly nowMs: number; readonly unsentBytes: number };
 
 /** Close codes of RFC 6455 §7.4.1. */
-export const CLOSE = { normal: 1000, away: 1001, unusable: 1003, policy: 1008, internal: 1011 } as const;
+const CLOSE = { normal: 1000, away: 1001, policy: 1008, internal: 1011 } as const;
 
 /** What may wait for a client that does not read. */
 const MAX_UNSENT_BYTES = 2 ** 20;

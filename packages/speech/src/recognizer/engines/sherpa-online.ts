@@ -2,6 +2,8 @@
  * sherpa-onnx's streaming recogniser. A stream is one utterance. All streams that have a chunk ready are decoded in one
  * step (decodeStreams); between two steps the process takes new messages, so that who came meanwhile is in the next one.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { EngineFacts, EngineModel, Recognition } from '../recognizer.ts';
 import type { HeardStream, ToStreaming } from '../streaming-messages.ts';
 import { type Announce, EngineRefusal } from './engine.ts';
@@ -31,6 +33,8 @@ const FRAME_SEC = 0.01;
 /** Longest tail that a model's metadata can ask for, s. */
 const MAX_TAIL_SEC = 3;
 const WARM_UP_SEC = 1;
+/** Ended streams hold native memory until the next collection, which nothing else brings about (4 ms). */
+const COLLECT_EVERY = 16;
 
 type Live = {
   readonly id: number;
@@ -105,6 +109,17 @@ const readFinal = (recognizer: OnlineRecognizer, native: OnlineStream, checked: 
   return { text: result.text.trim(), tokens: checked.family.timestamps ? toTokens(timed, checked.tokens) : [] };
 };
 
+/** Collects garbage at every `COLLECT_EVERY`-th call. */
+const createCollector = (): (() => void) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  let ended = 0;
+  return () => {
+    ended += 1;
+    if (ended % COLLECT_EVERY === 0) collect();
+  };
+};
+
 /** The streams of one recogniser and the loop that decodes them. */
 const createStreams = (
   recognizer: OnlineRecognizer,
@@ -113,6 +128,7 @@ const createStreams = (
   onHeard: (streams: readonly HeardStream[]) => void,
 ) => {
   const lives = new Map<number, Live>();
+  const onEnded = createCollector();
   let scheduled = false;
 
   /** What is new about a stream after a step, if anything is. */
@@ -121,6 +137,7 @@ const createStreams = (
     const done = drained ? live.receivedSamples : live.doneSamples;
     if (drained && live.finishing) {
       lives.delete(live.id);
+      onEnded();
       return { stream: live.id, doneSamples: done, final: readFinal(recognizer, live.native, checked) };
     }
     const text = recognizer.getResult(live.native).text.trim();
@@ -179,8 +196,10 @@ const createStreams = (
     }
     const live = lives.get(message.stream);
     if (!live) return;
-    if (message.kind === 'stream-close') lives.delete(live.id);
-    else if (message.kind === 'stream-audio') accept(live, message.samples, message.sampleRate);
+    if (message.kind === 'stream-close') {
+      lives.delete(live.id);
+      onEnded();
+    } else if (message.kind === 'stream-audio') accept(live, message.samples, message.sampleRate);
     else finish(live, modelRate);
     schedule();
   };
