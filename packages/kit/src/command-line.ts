@@ -49,7 +49,7 @@ export const readCommandLine = (argv: readonly string[]): CommandLine => {
   }
   return {
     env: processEnvironment(),
-    file: readFile(path ?? processEnvironment()['PARLEY_CONFIG']),
+    file: readFile(path ?? processEnvironment().PARLEY_CONFIG),
     flags,
     shared,
     rest: argv.filter((_, index) => !taken.has(index)),

@@ -1,6 +1,4 @@
 /** Waiting in tests: for events, never for time. Each wait has a last moment, so that a fault fails instead of hanging. */
-import { type EventEmitter, on } from 'node:events';
-
 const LAST_MOMENT_MS = 20_000;
 
 /** Rejects with `what` when the promise does not settle before the last moment. */
@@ -35,19 +33,6 @@ export const createLatch = (what = 'the latch'): Latch => {
     isOpen: () => isOpen,
     opened: () => within(promise, what),
   };
-};
-
-/** The arguments of the next event that `accept` accepts. */
-export const waitForEvent = async <Args extends unknown[] = unknown[]>(
-  emitter: EventEmitter,
-  name: string,
-  accept: (...args: Args) => boolean = () => true,
-): Promise<Args> => {
-  const next = async (): Promise<Args> => {
-    for await (const args of on(emitter, name)) if (accept(...(args as Args))) return args as Args;
-    throw new Error(`No ${name} will come.`);
-  };
-  return await within(next(), `the event ${name}`);
 };
 
 /** The first `count` things of something that may never end; leaves it afterwards. */

@@ -3,7 +3,7 @@
 const SIZE = 512;
 /** Places looked at in one segment. */
 const LOOKS = 16;
-export const TELEPHONE_HZ = 4_000;
+const TELEPHONE_HZ = 4_000;
 /** The upper band starts this far above, clear of the telephone filter's slope. */
 const UPPER_FROM_HZ = 4_300;
 const LOWER_FROM_HZ = 300;

@@ -13,7 +13,7 @@ export type Worker = {
   retiring: boolean;
 };
 
-export type WorkersOptions = {
+type WorkersOptions = {
   readonly log: MediaLog;
   readonly nodeArgs: readonly string[];
   /** Processes of each kind, at most. */
@@ -31,8 +31,6 @@ const MAX_OPEN: Readonly<Record<WorkerKind, number>> = { pool: 16, suspect: 1 };
 const MAX_FAILED_STARTS = 3;
 
 type Message = Parameters<MediaChildOptions['onMessage']>[0];
-export type Workers = ReturnType<typeof createWorkers>;
-
 /** Hands one message to its recording; true when it was the recording's last. */
 const deliver = (task: MediaTask, message: Message): boolean => {
   if (message.type === 'segment') task.onSegment(message.segment);

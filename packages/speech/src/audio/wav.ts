@@ -23,9 +23,9 @@ export type WavLayout = {
   readonly truncated: boolean;
 };
 
-export const MAX_CHANNELS = 64;
-export const MIN_RATE = 1_000;
-export const MAX_RATE = 768_000;
+const MAX_CHANNELS = 64;
+const MIN_RATE = 1_000;
+const MAX_RATE = 768_000;
 /** Chunks looked at before the samples; real files have a handful. */
 const MAX_CHUNKS = 1_000;
 /** Declared lengths from here on are a streaming writer's "not known yet". */
