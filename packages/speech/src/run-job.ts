@@ -33,6 +33,7 @@ export const runJob = async (
     },
     {
       signal,
+      isJob: true,
       onSegment: checkpoint.segment,
       onUtterance: checkpoint.utterance,
       onProgress: (doneSec, stream) => {

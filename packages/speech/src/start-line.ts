@@ -24,6 +24,7 @@ export const openLine = (
     hotwords: { enabled: values['postproc.hotwords.enabled'], defaultScore: values['postproc.hotwords.default_score'] },
     text: support.text,
     speakers: support.speakers,
+    channelMode: values['audio.channel_mode'],
     log,
   };
 };

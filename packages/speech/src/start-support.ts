@@ -13,8 +13,8 @@ import type { SpeechSettings } from './settings.ts';
 export type Support = {
   readonly text: TextStages;
   readonly speakers: Speakers;
-  /** Ends passes that are under way, because the service stops. */
-  stopPasses(): void;
+  /** Ends the passes of jobs, because the service stops. Those of requests have the time that requests have. */
+  stopJobPasses(): void;
 };
 
 const fileOf = (model: UsableModel, role: string): string | undefined => {
@@ -92,13 +92,13 @@ const findSpeakerFiles = ({ values }: SpeechSettings, installed: Installed) => {
   return segmentation !== undefined && embedding !== undefined ? { segmentation, embedding } : undefined;
 };
 
-const openSpeakers = (settings: SpeechSettings, installed: Installed, passes: Set<SpeakersPass>): Speakers => {
+const openSpeakers = (settings: SpeechSettings, installed: Installed, passes: Map<SpeakersPass, boolean>): Speakers => {
   const { values } = settings;
   return {
     isAvailable: () => values['diarization.enabled'] && findSpeakerFiles(settings, installed) !== undefined,
     places: createSemaphore(values['diarization.max_concurrent']),
     maxDurationSec: values['diarization.max_duration'] / 1000,
-    start: async (numSpeakers) => {
+    start: async (numSpeakers, isJob) => {
       const files = findSpeakerFiles(settings, installed);
       if (!files) throw new Error('The speaker models are gone.');
       const pass = await startSpeakersPass(
@@ -112,7 +112,7 @@ const openSpeakers = (settings: SpeechSettings, installed: Installed, passes: Se
         },
         values['asr.engine_start_timeout'],
       );
-      passes.add(pass);
+      passes.set(pass, isJob);
       return {
         ...pass,
         [Symbol.asyncDispose]: async () => {
@@ -124,6 +124,10 @@ const openSpeakers = (settings: SpeechSettings, installed: Installed, passes: Se
   };
 };
 
+const killAll = (passes: readonly SpeakersPass[]): void => {
+  for (const pass of passes) pass.kill('the service is stopping');
+};
+
 /** Starts nothing yet; what must be closed goes on the stack. */
 export const openSupport = (
   settings: SpeechSettings,
@@ -131,12 +135,13 @@ export const openSupport = (
   log: Log,
   stack: AsyncDisposableStack,
 ): Support => {
-  const passes = new Set<SpeakersPass>();
+  const passes = new Map<SpeakersPass, boolean>();
+  stack.defer(() => killAll([...passes.keys()]));
   return {
     text: openText(settings, installed, log, stack),
     speakers: openSpeakers(settings, installed, passes),
-    stopPasses: () => {
-      for (const pass of passes) pass.kill('the service is stopping');
+    stopJobPasses: () => {
+      killAll([...passes].flatMap(([pass, isJob]) => (isJob ? [pass] : [])));
     },
   };
 };

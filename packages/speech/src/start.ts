@@ -104,7 +104,7 @@ export const startSpeech = async (
   state.isChosen = true;
   jobs.startWork((...job) => runJob(line, models, ...job));
   // The first to go: a pass runs to its end otherwise, and the worker would wait for it.
-  stack.defer(support.stopPasses);
+  stack.defer(support.stopJobPasses);
   log.info({ url: listening.url }, 'speech serves');
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };

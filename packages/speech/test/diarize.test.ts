@@ -180,6 +180,20 @@ describe('speakers', () => {
     assert.equal(result.speakers!.length, 2);
   });
 
+  it('are not to be had without models, also where channels were to be split and there is but one', async () => {
+    await using bare = await startTestSpeech({ models: ['offline-transducer'] });
+    const [mono, stereo] = [await testFile('speech/hello-operator.wav'), await testFile('audio/two-channels.mp3')];
+    const fields = { diarize: 'true', channel_mode: 'split' };
+    assert.deepEqual(codesOf(await read(await bare.post('/api/v1/transcribe', fields, mono))), [
+      'diarization_unavailable',
+    ]);
+    assert.deepEqual(codesOf(await read(await bare.post('/api/v1/transcribe', fields, stereo))), [
+      'diarization_skipped_split',
+    ]);
+    const refused = await bare.post('/api/v1/transcribe', { ...fields, strict: 'true' }, mono);
+    assert.equal(refused.status, 422);
+  });
+
   it('are not told apart by a model that breaks: a warning, and the text stays', async () => {
     await using broken = await startTestSpeech({ models: ['offline-transducer', 'diarization'] });
     const [name] = (await readdir(join(broken.dataDir, 'models'))).filter((one) => one.startsWith('demo-speakers'));

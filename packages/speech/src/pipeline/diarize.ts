@@ -16,8 +16,8 @@ import { warn } from './warnings.ts';
 export type Speakers = {
   /** Whether the models are installed and the stage is on. */
   isAvailable(): boolean;
-  /** Starts a process with the models; a count of 0 is unknown. */
-  start(numSpeakers: number): Promise<SpeakersPass>;
+  /** Starts a process with the models; a count of 0 is unknown. That of a job ends as soon as the service stops. */
+  start(numSpeakers: number, isJob: boolean): Promise<SpeakersPass>;
   /** Passes at once: each holds a recording. */
   readonly places: Semaphore;
   readonly maxDurationSec: number;
@@ -67,13 +67,18 @@ const handOver = async (parts: DiarizeParts, pass: SpeakersPass, path: string, s
 };
 
 /** Whom to tell, and who may give up. */
-export type DiarizeWatcher = { readonly signal: AbortSignal; readonly onSpeakers?: () => void };
+export type DiarizeWatcher = {
+  readonly signal: AbortSignal;
+  /** Set for jobs, which another process can do again. */
+  readonly isJob?: true;
+  readonly onSpeakers?: () => void;
+};
 
 /** Runs one pass. What is aborted before the pass begins stops there; later only a time-out stops it. */
 const runPass = async (parts: DiarizeParts, task: DiarizeTask, watcher: DiarizeWatcher): Promise<readonly Turn[]> => {
   const { signal } = watcher;
   using _place = await parts.speakers.places.acquire(signal);
-  await using pass = await parts.speakers.start(task.request.numSpeakers);
+  await using pass = await parts.speakers.start(task.request.numSpeakers, watcher.isJob ?? false);
   signal.throwIfAborted();
   await handOver(parts, pass, task.path, signal);
   watcher.onSpeakers?.();
@@ -99,12 +104,17 @@ const countWarnings = (found: number, wanted: number): Warning[] => {
   return [warn(code, `${found} speakers were found, ${word} than the ${wanted} asked for.`, 'num_speakers')];
 };
 
+/** Said when speakers are asked for and there is nothing to tell them apart with. */
+const noModels = (): Warning =>
+  warn('diarization_unavailable', 'There is no model that tells speakers apart.', 'diarize');
+
 /** Nothing to tell apart, or no way to do it. */
 const withoutPass = (parts: DiarizeParts, segments: readonly Segment[], task: DiarizeTask): Diarized | undefined => {
   if (task.channels > 1) {
     const message = 'The channels were transcribed one by one; each is a speaker.';
     return { ...speakersByChannel(segments), warnings: [warn('diarization_skipped_split', message, 'diarize')] };
   }
+  if (!parts.speakers.isAvailable()) return { segments, warnings: [noModels()] };
   if (segments.length === 0) return { segments, speakers: [], warnings: countWarnings(0, 0) };
   if (task.durationSec <= parts.speakers.maxDurationSec) return undefined;
   const message = `Recordings over ${Math.round(parts.speakers.maxDurationSec)} s are not told apart by speaker.`;

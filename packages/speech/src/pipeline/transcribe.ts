@@ -7,6 +7,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { AudioSegment, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type {
+  ChannelMode,
   ModelInfo,
   Priority,
   Segment,
@@ -40,14 +41,17 @@ export type Line = {
   readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
   readonly text: TextStages;
   readonly speakers: Speakers;
+  /** What is done with several channels when a request does not say. */
+  readonly channelMode: ChannelMode;
   readonly log: Log;
 };
 
 /** What the stages of this line can do now, for checking a request against it. */
-export const stagesOf = ({ hotwords, text, speakers }: Line): Stages => ({
+export const stagesOf = ({ hotwords, text, speakers, channelMode }: Line): Stages => ({
   hotwordsEnabled: hotwords.enabled,
   canPunctuate: (language) => text.punctuatorFor(language) !== undefined,
   canDiarize: speakers.isAvailable(),
+  channelMode,
 });
 
 export type Work = {
@@ -68,6 +72,8 @@ export type Watcher = {
   readonly onUtterance?: (index: number, drafts: readonly DraftSegment[]) => void;
   /** Told as the work goes on; `doneSec` counts the recording's seconds up to which everything is recognised. */
   readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => void;
+  /** Set for jobs: a pass that tells speakers apart ends with the service, and the job is done again. */
+  readonly isJob?: true;
   /** Told when the pass that tells speakers apart begins; from then on it runs to its end. */
   readonly onSpeakers?: () => void;
 };
@@ -88,7 +94,9 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const heard = await recognizeAll(line, work, recognizer, finish, watcher);
   const speakersMs = performance.now();
   const told = await tellApart(line, work, heard, watcher);
-  const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...(told?.warnings ?? [])];
+  const known = new Set(warnings.map(({ code }) => code));
+  const toldOf = (told?.warnings ?? []).filter(({ code }) => !known.has(code));
+  const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...toldOf];
   refuseWhenStrict(work.request, all);
   const spent = { startedMs, post: finish.spentMs(), diarize: performance.now() - speakersMs };
   return toTranscript(work, heard, told, all, spent);
@@ -98,7 +106,7 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
 const tellApart = async (line: Line, work: Work, heard: Heard, watcher: Watcher): Promise<Diarized | undefined> => {
   const { request, id, path } = work;
   const { channels, durationSec } = heard.summary;
-  if (!request.diarize || !(channels > 1 || line.speakers.isAvailable())) return undefined;
+  if (!request.diarize) return undefined;
   const mediaOptions = line.mediaOptions({ ...request, voiceActivity: false }, { facts: SPEAKER_AUDIO });
   const separator = separatorOf(languageOf(request, work.model));
   const task = { id, path, request, durationSec, channels, separator };

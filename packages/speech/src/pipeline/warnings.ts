@@ -3,7 +3,7 @@
  * mode the degrading ones become one refusal, here and nowhere else.
  */
 import { problem } from '../core/codes.ts';
-import type { ModelInfo, TranscriptionRequest, Warning, WarningCode } from '../core/types.ts';
+import type { ChannelMode, ModelInfo, TranscriptionRequest, Warning, WarningCode } from '../core/types.ts';
 import type { EngineFacts } from '../recognizer/recognizer.ts';
 import { hasNumberRules } from './itn.ts';
 
@@ -19,7 +19,7 @@ const DEGRADING: ReadonlySet<WarningCode> = new Set([
 ] satisfies WarningCode[]);
 
 /** Region and case do not matter: `ru-RU` is `ru`. */
-export const sameLanguage = (one: string, other: string): boolean => baseLanguage(one) === baseLanguage(other);
+const sameLanguage = (one: string, other: string): boolean => baseLanguage(one) === baseLanguage(other);
 export const baseLanguage = (tag: string): string => tag.split(/[-_]/)[0]!.toLowerCase();
 
 /** What the house can do now, beyond the model. */
@@ -28,6 +28,8 @@ export type Stages = {
   /** Whether an installed punctuation model fits the language (without region). */
   canPunctuate(language: string): boolean;
   readonly canDiarize: boolean;
+  /** What is done with several channels when a request does not say. */
+  readonly channelMode: ChannelMode;
 };
 
 type Check = (request: TranscriptionRequest, model: ModelInfo, stages: Stages) => Warning | undefined;
@@ -59,7 +61,7 @@ const checks: readonly Check[] = [
       ? warn('itn_unavailable', 'There are no rules that write numbers as digits for this language.', 'itn')
       : undefined,
   (request, _model, stages) =>
-    request.diarize && !stages.canDiarize && request.channelMode !== 'split'
+    request.diarize && !stages.canDiarize && (request.channelMode ?? stages.channelMode) !== 'split'
       ? warn('diarization_unavailable', 'There is no model that tells speakers apart.', 'diarize')
       : undefined,
   (request, model) =>
@@ -86,7 +88,7 @@ export const languageOf = (
 const FALLBACK_LANGUAGE = 'en';
 
 /** True when the model lists the language or is free of languages (`multi`). */
-export const listsLanguage = (model: Pick<ModelInfo, 'languages'>, language: string): boolean =>
+const listsLanguage = (model: Pick<ModelInfo, 'languages'>, language: string): boolean =>
   model.languages.some((listed) => listed === 'multi' || sameLanguage(listed, language));
 
 export const warn = (code: WarningCode, message: string, param?: string): Warning => ({

@@ -18,6 +18,8 @@ export type PunctuatorOptions = {
 export type Punctuator = AsyncDisposable & {
   /** The text with marks as the model writes them. Rejects when the model cannot be loaded, fails, or takes too long. */
   punctuate(text: string, signal: AbortSignal): Promise<string>;
+  /** Of the running process. */
+  readonly pid: number | undefined;
 };
 
 type Running = { readonly child: Child<ToSupport>; readonly loaded: Promise<void>; readonly tasks: Map<number, Task> };
@@ -28,6 +30,23 @@ const PROGRAM = fileURLToPath(new URL('./support-process.ts', import.meta.url));
 const TEXT_TIMEOUT_MS = 30_000;
 /** How long a model rests that could not be loaded. */
 const REST_MS = 60_000;
+
+/** The process died under a text. */
+class ProcessEnded extends Error {
+  override name = 'ProcessEnded';
+}
+
+const orAbort = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
 
 type Gone = { readonly reason: string };
 
@@ -49,7 +68,7 @@ const startProcess = (model: PunctuationModel, options: PunctuatorOptions, onGon
   const settle = (): void => clearTimeout(timer);
   ready.promise.then(settle, settle);
   void child.gone.then(({ reason }) => {
-    const fault = new Error(reason);
+    const fault = new ProcessEnded(reason);
     ready.reject(fault);
     for (const task of tasks.values()) task.reject(fault);
     onGone({ reason });
@@ -99,8 +118,7 @@ export const createPunctuator = (model: PunctuationModel, options: PunctuatorOpt
 
   const ask = async (text: string, signal: AbortSignal): Promise<string> => {
     const { child, loaded, tasks } = ensure();
-    await loaded;
-    signal.throwIfAborted();
+    await orAbort(loaded, signal);
     lastId += 1;
     const id = lastId;
     const answer = Promise.withResolvers<string>();
@@ -119,10 +137,17 @@ export const createPunctuator = (model: PunctuationModel, options: PunctuatorOpt
   };
 
   return {
+    get pid() {
+      return running?.child.pid;
+    },
     punctuate: async (text, signal) => {
       clearTimeout(idle);
       try {
-        return await ask(text, signal);
+        return await ask(text, signal).catch((thrown: unknown) => {
+          // A process that died under somebody else's text deserves another try, a model that cannot be loaded does not.
+          if (signal.aborted || !(thrown instanceof ProcessEnded)) throw thrown;
+          return ask(text, signal);
+        });
       } finally {
         rest();
       }

@@ -30,7 +30,7 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   cnn_bilstm: {
     kind: 'OnlinePunctuation',
     roles: ['model', 'bpe_vocab'],
-    metadata: [],
+    metadata: ['COMMA', 'PERIOD', 'QUESTION', 'UPPER', 'CAP', 'MIX_CASE'],
     config: (files) => ({ cnnBilstm: files.model!, bpeVocab: files.bpe_vocab! }),
   },
 };
