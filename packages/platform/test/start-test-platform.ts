@@ -33,6 +33,8 @@ export type Client = {
 
 export type TestPlatform = AsyncDisposable & {
   readonly url: string;
+  /** Its data folder. */
+  readonly folder: string;
   readonly guest: Client;
   as(headers: Readonly<Record<string, string>>): Client;
   /** Signs in with a token session; throws when refused. */
@@ -92,6 +94,7 @@ export const startTestPlatform = async (
   const where = (domain: string | undefined) => (domain === undefined ? {} : { domain });
   return {
     url: running.url,
+    folder,
     guest,
     as: (headers) => createClient(running.url, headers),
     signIn: async (login, pwd, domain) => {

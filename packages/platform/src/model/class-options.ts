@@ -61,7 +61,7 @@ export const checkOptions = (options: Json, propertyNames: ReadonlySet<string>, 
     }
   }
   checkStorage(options.storage_instance, 'opts.storage_instance', ['postgresql'], domain);
-  checkStorage(options.filestorage_instance, 'opts.filestorage_instance', ['fs'], domain);
+  checkStorage(options.filestorage_instance, 'opts.filestorage_instance', ['fs', 's3'], domain);
 };
 
 const checkWord = (options: Json, name: string, words: readonly string[]): void => {
@@ -96,6 +96,8 @@ export type RowsOfClasses = {
   dropRows(domain: Domain, entity: Entity): Promise<void>;
   /** 422 when the storage that shall hold the rows cannot be reached. */
   checkStorage(domain: Domain, instance: unknown): Promise<void>;
+  /** The same for the storage that shall hold attached files. */
+  checkFileStorage(domain: Domain, instance: unknown): Promise<void>;
   /** Lets the database answer conditions on these paths quickly; takes its time. */
   prepareIndexes(kind: string, paths: readonly string[]): void;
 };

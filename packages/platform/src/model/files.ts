@@ -58,7 +58,8 @@ export const openFiles = (folder: string): Files => {
   };
 };
 
-const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
+/** Writes a new file and waits for the disk. Returns what the stream held. */
+export const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
   const hash = createHash('md5');
   let size = 0;
   await using file = await open(path, 'wx', 0o600);

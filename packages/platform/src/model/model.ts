@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
-import { problem } from '../codes.ts';
+import { cannotApply, problem } from '../codes.ts';
 import type { LoadedDomains } from '../domains/domains.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
@@ -18,6 +18,7 @@ import { pagesOf } from './list.ts';
 import { createModelClasses, type ModelClass, type ModelClasses } from './model-class.ts';
 import { fieldOf, type Property } from './properties.ts';
 import { openRowSource, type RowSource } from './rows.ts';
+import { openS3Files, reachesS3, s3ParamsOf, s3PlaceOf } from './s3-files.ts';
 
 export type Model = AsyncDisposable & {
   readonly classes: ModelClasses;
@@ -76,7 +77,7 @@ export const openModel = (parts: ModelParts): Model => {
 };
 
 const createClassesParts = (
-  { store, log }: ModelParts,
+  { store, log, secrets }: ModelParts,
   classes: ModelClasses,
   source: RowSource,
   filesOf: FilesOf,
@@ -105,6 +106,13 @@ const createClassesParts = (
       await filesOf(domain, model).remove({ domain: domain.name, classId: model.id });
     },
     checkStorage: (domain, instance) => source.check(domain, instance),
+    checkFileStorage: async (domain, instance) => {
+      const params = isOwnStorage(instance) ? undefined : s3ParamsOf(domain, String(instance));
+      if (!params) return;
+      const place = s3PlaceOf(params, secrets);
+      if (place && (await reachesS3(place))) return;
+      throw cannotApply('opts.filestorage_instance', 'the storage cannot be reached');
+    },
     prepareIndexes: (kind, paths) => {
       for (const path of paths) {
         store
@@ -187,11 +195,14 @@ export const removeFiles = async (
 
 export type FilesOf = Model['filesOf'];
 
-/** The data folder's own, or the folder of the storage that the class names. */
-const createFilesOf = ({ dataDir, fileRoots }: ModelParts, own: Files): FilesOf => {
+/** The data folder's own, or the folder or bucket of the storage that the class names. */
+const createFilesOf = ({ dataDir, fileRoots, secrets }: ModelParts, own: Files): FilesOf => {
   return (domain, { options }) => {
     const instance = options.filestorage_instance;
     if (isOwnStorage(instance)) return own;
+    const s3 = s3ParamsOf(domain, String(instance));
+    const place = s3 && s3PlaceOf(s3, secrets);
+    if (place) return openS3Files(place, join(dataDir, 'spool'));
     const [id] = domain.find('storage', 'instance', String(instance));
     const storage = id === undefined ? undefined : domain.get('storage', id);
     const params = storage?.type === 'fs' && isObject(storage.params) ? storage.params : undefined;

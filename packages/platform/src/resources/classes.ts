@@ -69,6 +69,7 @@ export const createClasses = (parts: RowsOfClasses): Resource =>
       if (before && context.mode !== 'remove') await checkRows(parts, before, context.domain, body);
       const wanted = context.mode !== 'remove' && isObject(body.opts) ? body.opts : {};
       await parts.checkStorage(context.domain, wanted.storage_instance);
+      await parts.checkFileStorage(context.domain, wanted.filestorage_instance);
       if (Array.isArray(wanted.lookup_properties)) {
         parts.prepareIndexes(
           `model:${id}`,
