@@ -2,25 +2,9 @@
  * The WebAssembly decoders by sniffed format. Each is loaded when first needed; those under a copyleft licence, and the
  * containers that pull them in, are optional packages: without them their formats are left to ffmpeg.
  */
+import type { Codec } from './codec.ts';
 import { inWholeFrames } from './flac.ts';
 import type { Format } from './sniff.ts';
-
-/** What the @audio/decode-* packages give back for one piece of input. */
-export type Decoded = {
-  readonly channelData: readonly Float32Array[];
-  readonly sampleRate: number;
-  /** Samples that count, where a decoder hands out longer arrays. */
-  readonly samplesDecoded?: number;
-};
-
-/** A streaming decoder as these packages make it. */
-export type Codec = {
-  decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
-  flush?(): Decoded | Promise<Decoded>;
-  /** What the decoder still holds behind `flush`; nothing when it holds nothing. */
-  drain?(): Decoded;
-  free?(): void;
-};
 
 type CodecPackage = { readonly decoder: () => Codec | Promise<Codec> };
 

@@ -3,7 +3,8 @@
  * time that no piece grows large, whatever the format packs into it.
  */
 import { problem } from '../core/codes.ts';
-import { type Codec, type Decoded, openCodec } from './codecs.ts';
+import type { Codec, Decoded } from './codec.ts';
+import { openCodec } from './codecs.ts';
 import { decodeWithFfmpeg } from './ffmpeg.ts';
 import { streamableMp4 } from './mp4.ts';
 import { type Format, id3End, mpegChannels, SNIFF_BYTES, sniff, sniffMagic } from './sniff.ts';

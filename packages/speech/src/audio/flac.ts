@@ -3,7 +3,7 @@
  * @audio/decode-flac 1.3.5 misses a frame whose header a piece cuts in two: it hands over two frames as one, from then on
  * libFLAC holds a frame more, and all it holds is lost at the end (0.7 s of an hour in pieces of 32 KiB).
  */
-import type { Codec, Decoded } from './codecs.ts';
+import type { Codec, Decoded } from './codec.ts';
 
 export type FlacCodec = Codec & { readonly _decoder?: { decodeFrames?(frames: readonly Uint8Array[]): Decoded } };
 
