@@ -131,6 +131,17 @@ describe('text after recognition', () => {
     assert.deepEqual([without.text, codesOf(without)], ['hello operator', []]);
   });
 
+  it('has the capitals of a model that writes them; the settings choose between two', async () => {
+    await using two = await startTestSpeech({
+      models: ['offline-transducer', 'punct', 'punct-online'],
+      settings: { 'postproc.punctuation.model': 'demo-punct-case-en', 'postproc.punctuation.enabled': 'true' },
+    });
+    const file = await testFile('speech/transfer-sales-wait.wav');
+    assert.equal((await read(await two.post('/api/v1/transcribe', {}, file))).text, 'Transfer sales wait.');
+    const menu = await read(await two.post('/api/v1/transcribe', {}, await testFile('speech/close-menu.wav')));
+    assert.match(menu.text, /^close mobile menu\? No, help agent$/);
+  });
+
   it('is punctuated by default when the settings say so', async () => {
     await using always = await startTestSpeech({
       models: ['offline-transducer', 'punct'],

@@ -14,7 +14,14 @@ export const ADMIN_KEY = 'sk-test-admin-0123456789';
 export const USER_KEY = 'sk-test-user-0123456789';
 
 /** Fixture models by the folder they lie in under testdata/models. */
-export type FixtureModel = 'offline-ctc' | 'offline-transducer' | 'online-transducer' | 'punct' | 'diarization' | 'itn';
+export type FixtureModel =
+  | 'offline-ctc'
+  | 'offline-transducer'
+  | 'online-transducer'
+  | 'punct'
+  | 'punct-online'
+  | 'diarization'
+  | 'itn';
 
 export type TestSpeechOptions = {
   readonly models?: readonly FixtureModel[];
