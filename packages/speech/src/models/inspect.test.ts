@@ -34,6 +34,7 @@ describe('an undescribed model folder', () => {
       'moonshine',
     );
     assert.equal(familyOf(['silero_vad.onnx']), 'silero');
+    assert.equal(familyOf(['model.onnx', 'bpe.vocab'], { COMMA: '1', MIX_CASE: '3' }), 'cnn_bilstm');
     assert.equal(familyOf(['model.onnx'], { model_type: 'something new' }), undefined);
   });
 

@@ -99,6 +99,7 @@ const guessSupport = (files: Files, meta: Meta): Guess | undefined => {
   if (/ten[-_]vad/i.test(model)) return { kind: 'vad', family: 'ten' };
   const type = meta.get('model_type') ?? '';
   if (type.startsWith('pyannote')) return { kind: 'segmentation', family: 'pyannote' };
+  if (meta.has('COMMA') && meta.has('MIX_CASE')) return { kind: 'punctuation', family: 'cnn_bilstm' };
   const framework = meta.get('framework') ?? '';
   if (framework === '3d-speaker' || type === '3d-speaker') return { kind: 'embedding', family: '3dspeaker' };
   return ['wespeaker', 'nemo'].includes(framework) ? { kind: 'embedding', family: framework } : undefined;
@@ -160,7 +161,8 @@ const describe = (
   const dim = numberIn(meta, ['feature_dim', 'feat_dim', 'n_mels']) ?? (guess.family === 'transducer' ? 80 : undefined);
   const unit = guessUnit(names);
   const date = /\d{4}-\d{2}-\d{2}/.exec(name)?.[0];
-  const languages = options.languages ?? (guess.kind === 'asr' ? guessLanguages(name) : ['multi']);
+  const knowsWords = guess.kind === 'asr' || guess.kind === 'punctuation';
+  const languages = options.languages ?? (knowsWords ? guessLanguages(name) : ['multi']);
   return {
     id: options.id ?? toId(name.replace(/[-_]?\d{4}-\d{2}-\d{2}.*$/, '')),
     revision: options.revision ?? date ?? '1',
