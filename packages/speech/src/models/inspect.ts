@@ -127,6 +127,10 @@ const guessLanguages = (name: string): string[] => {
   return [...new Set(found)];
 };
 
+/** Models that deal in sound alone know no language. */
+const languagesOf = (kind: ModelKind, name: string): string[] =>
+  kind === 'asr' || kind === 'punctuation' ? guessLanguages(name) : ['multi'];
+
 const toId = (text: string): string => {
   const id = text
     .replace(/^sherpa-onnx-/, '')
@@ -161,8 +165,7 @@ const describe = (
   const dim = numberIn(meta, ['feature_dim', 'feat_dim', 'n_mels']) ?? (guess.family === 'transducer' ? 80 : undefined);
   const unit = guessUnit(names);
   const date = /\d{4}-\d{2}-\d{2}/.exec(name)?.[0];
-  const knowsWords = guess.kind === 'asr' || guess.kind === 'punctuation';
-  const languages = options.languages ?? (knowsWords ? guessLanguages(name) : ['multi']);
+  const languages = options.languages ?? languagesOf(guess.kind, name);
   return {
     id: options.id ?? toId(name.replace(/[-_]?\d{4}-\d{2}-\d{2}.*$/, '')),
     revision: options.revision ?? date ?? '1',
