@@ -20,11 +20,20 @@ const QUIET = [
   '--disable-sync',
 ];
 
+/** Keeps every text that the live part shows. */
+const NOTE_PARTIALS = `
+  window.partials = [];
+  new MutationObserver(() => {
+    const text = document.querySelector('#live').innerText;
+    if (text !== window.partials.at(-1)) window.partials.push(text);
+  }).observe(document.querySelector('#live'), { childList: true, subtree: true, characterData: true });
+`;
+
 describe('pages', { skip }, () => {
   let speech: TestSpeech;
   let browser: Browser;
   before(async () => {
-    speech = await startTestSpeech();
+    speech = await startTestSpeech({ models: ['offline-transducer', 'offline-ctc', 'online-transducer'] });
     browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
   });
   after(async () => {
@@ -70,6 +79,35 @@ describe('pages', { skip }, () => {
     await page.waitForFunction('document.querySelector("#audio").currentTime > 1');
     assert.deepEqual(complaints, []);
     await page.context().close();
+  });
+
+  it('writes down what is said into the microphone while it is said', async () => {
+    // Chromium's fake microphone plays the file over and over.
+    const speaking = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: [
+        ...QUIET,
+        '--use-fake-ui-for-media-stream',
+        '--use-fake-device-for-media-stream',
+        `--use-file-for-fake-audio-capture=${testdataPath('speech/cancel-payment.wav')}`,
+      ],
+    });
+    try {
+      const page = await speaking.newPage();
+      await page.goto(`${speech.url}/ui`);
+      await page.evaluate(`sessionStorage.setItem('parley-key', '${USER_KEY}')`);
+      await page.evaluate(NOTE_PARTIALS);
+      await page.click('#speak');
+      await page.waitForSelector('#live li[data-done]', { timeout: 60_000 });
+      const said = await page.locator('#live li[data-done]').first().textContent();
+      const partials = (await page.evaluate('window.partials')) as string[];
+      await page.click('#speak');
+      assert.match(said ?? '', /cancel|payment|goodbye/);
+      assert.ok(partials.length > 1, `only ${partials.length} texts before the last: ${partials.join(' | ')}`);
+      assert.equal(await page.textContent('#fault'), '');
+    } finally {
+      await speaking.close();
+    }
   });
 
   for (const path of ['/ui', '/docs']) {

@@ -67,7 +67,7 @@ const docsPages = ({ endpoints, notes, version }: PagesParts): Page[] => {
 
 const uiPages = (): Page[] => {
   const index = readAsset('ui.html');
-  const files = filesOf('ui.js', ...SHARED_FILES).set('', () => index);
+  const files = filesOf('ui.js', 'live.js', 'microphone.js', ...SHARED_FILES).set('', () => index);
   return [
     {
       path: '/ui',
