@@ -35,6 +35,7 @@ const ROWS: Readonly<Record<string, string>> = {
     between ten and twenty = between 10 and 20
     five to ten people = 5 to 10 people
     two or twelve = 2 or 12
+    between five and sixteen = between 5 and 16
     TWENTY FIVE = 25
     I have forty two, not fifty. = I have 42, not 50.
     minus twenty degrees = -20 degrees
@@ -144,6 +145,7 @@ const ROWS: Readonly<Record<string, string>> = {
     nineteen dollars ninety nine = $19.99
     one thousand two hundred dollars = $1,200
     five million dollars = $5 million
+    half a million dollars
     two point five million dollars = $2.5 million
     two and a half million dollars = $2.5 million
     fifty cents = 50 cents

@@ -136,6 +136,8 @@ const ARTICLE = new Set(['a']);
 
 const money: Rule = (run, at) => {
   // "a dollar fifty"; without cents it stays as it is.
+  // "half a million dollars" stays as it is.
+  if (at > 0 && textAt(run, at - 1) === 'half') return undefined;
   const isOne = isOneOf(run, at, ARTICLE) && ENGLISH_CURRENCIES.has(textAt(run, at + 1));
   const amount = isOne ? { text: '1', scale: '', end: at + 1, isDecimal: false } : readAmount(run, at);
   if (!amount) return undefined;
@@ -187,5 +189,6 @@ const percentagePoints: Rule = (run, at): Match | undefined => {
 export const ENGLISH: Language = {
   rules: [phrase, ...englishDates, digitString, percentRule, percentagePoints, money, signed, ordinal, cardinal],
   connectors: ENGLISH_CONNECTORS,
+  range: { opens: 'between', joins: 'and' },
   neverAlone: new Set(['one']),
 };

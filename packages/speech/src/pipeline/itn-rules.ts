@@ -5,6 +5,8 @@ export type Language = {
   readonly rules: readonly Rule[];
   /** Words between two numbers that belong together: "five to ten". */
   readonly connectors: ReadonlySet<string>;
+  /** "between five and ten". */
+  readonly range: { readonly opens: string; readonly joins: string };
   /** Digits that stay words even beside other numbers. */
   readonly neverAlone: ReadonlySet<string>;
 };
@@ -42,6 +44,11 @@ const placesOf = (language: Language, run: Run): Place[] => {
 
 const hasDigits = (place: Place | undefined): boolean => place?.match !== undefined && place.match.kind !== 'small';
 
+const opensRange = ({ range }: Language, run: Run, places: readonly Place[], index: number): boolean =>
+  textAt(run, places[index]!.at - 1) === range.opens &&
+  textAt(run, places[index]!.end) === range.joins &&
+  hasDigits(places[index + 2]);
+
 /** Whether a digit word stands beside a number that is written in digits, or is joined to one by a connector. */
 const isInCompany = (language: Language, run: Run, places: readonly Place[], index: number): boolean => {
   const isConnector = (place: Place | undefined): boolean =>
@@ -51,6 +58,7 @@ const isInCompany = (language: Language, run: Run, places: readonly Place[], ind
     isNumber(places[index - 1]) ||
     isNumber(places[index + 1]) ||
     (isConnector(places[index + 1]) && hasDigits(places[index + 2])) ||
+    opensRange(language, run, places, index) ||
     (isConnector(places[index - 1]) && isNumber(places[index - 2]))
   );
 };

@@ -12,6 +12,8 @@ import { type Got, isOneOf, one, type Rule, type Run, textAt } from './itn-token
 
 const words = RUSSIAN_NUMBERS.words;
 const LAST_HOUR = 23;
+/** Only as 24:00. */
+const MIDNIGHT = 24;
 const HALF_DAY = 12;
 const pad = (value: number): string => String(value).padStart(2, '0');
 const isZero = (run: Run, at: number): boolean => words.get(textAt(run, at))?.kind === 'zero';
@@ -34,13 +36,14 @@ const spelledOut: Rule = (run, at) => {
 };
 
 /** An hour that leaves words for the minutes: "двадцать один тридцать" and "двадцать тридцать". */
-const readHour = (run: Run, at: number): Got<number> => readWithin(run, at, RUSSIAN_NUMBERS, 0, LAST_HOUR);
+const readHour = (run: Run, at: number): Got<number> => readWithin(run, at, RUSSIAN_NUMBERS, 0, MIDNIGHT);
 
 /** "в пять тридцать", "семнадцать ноль ноль", "пять тридцать утра". */
 const clock: Rule = (run, at) => {
   const hour = readHour(run, at);
   const minute = hour && readMinute(run, hour.end);
   if (!hour || !minute || words.has(textAt(run, minute.end))) return undefined;
+  if (hour.value === MIDNIGHT && minute.value > 0) return undefined;
   const isSaid = at > 0 && isOneOf(run, at - 1, RUSSIAN_BEFORE_TIME);
   const isSharp = minute.value === 0 && hour.value > 0;
   if (!(isSaid || isSharp || isOneOf(run, minute.end, RUSSIAN_PARTS_OF_DAY))) return undefined;

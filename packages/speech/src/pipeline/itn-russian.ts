@@ -196,5 +196,6 @@ const cardinal: Rule = (run, at): Match | undefined => {
 export const RUSSIAN: Language = {
   rules: [phrase, ...russianTimes, russianDigits, date, year, decade, percent, money, signed, ordinal, cardinal],
   connectors: RUSSIAN_CONNECTORS,
+  range: { opens: 'между', joins: 'и' },
   neverAlone: new Set(['один', 'одна', 'одно', 'одного', 'одной', 'одному', 'одним', 'одном', 'одну', 'одною']),
 };
