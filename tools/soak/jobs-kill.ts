@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
+import { DOMAIN } from '@parley/speech/jobs/records.ts';
 import OpenAI from 'openai';
 import { createDataDir, KEY, type SoakService, startService, testdata } from './service.ts';
 
@@ -21,7 +22,7 @@ const REFUSED_SHARE = 0.2;
 const LONGEST_UP_MS = 1500;
 const SETTLE_MS = 180_000;
 const FAR_FUTURE_MS = 7 * 86_400_000;
-const DOMAIN = 'speech';
+
 const TERMINAL = ['succeeded', 'failed', 'canceled', 'expired'];
 
 export type KillReport = {

@@ -5,8 +5,8 @@
 import type { Change, Store } from '@parley/kit/store/store.ts';
 import { isTerminal, type JobEvent, type JobRow, next } from './job.ts';
 
-/** The Store's domain of this service. */
-export const DOMAIN = 'speech';
+/** The Store's domain of this service; no domain of the platform can have such a name when both share a database. */
+export const DOMAIN = '$speech';
 export const JOBS_QUEUE = 'jobs';
 export const CALLBACK_QUEUE = 'callbacks';
 
