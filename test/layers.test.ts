@@ -49,6 +49,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'speech/audio/cut',
     'speech/pipeline/scheduler',
     'speech/pipeline/words',
+    'speech/pipeline/finish-text',
+    'speech/pipeline/itn',
     'kit/ids',
     'kit/problem',
     'kit/log',

@@ -34,6 +34,7 @@ export const openRealtime = (
     resolveFinal: async (caller, model) => allow(caller, await models.resolve(model, undefined)),
     lease,
     scheduler: line.scheduler,
+    text: line.text,
     finalModel: values['realtime.final_model'],
     maxUtteranceSec: values['realtime.max_utterance'] / 1000,
     hotwords: line.hotwords,

@@ -34,6 +34,8 @@ const CONFIG: RealtimeConfig = {
   turnDetection: { threshold: 0.5, prefixPaddingMs: 300, silenceDurationMs: 500 },
   language: undefined,
   hotwords: [],
+  punctuate: undefined,
+  itn: undefined,
 };
 const MANUAL: RealtimeConfig = { ...CONFIG, turnDetection: null };
 const LIMITS = { maxSessions: 64, maxSessionMs: 0, idleMs: 0, noAudioMs: 0, pingMs: 0 };
@@ -94,6 +96,7 @@ const createSessions = (recognizer: StreamingRecognizer, final?: Recognizer) => 
     scheduler: createScheduler(() => 1),
     finalModel: final ? FINAL.id : '',
     maxUtteranceSec: 20,
+    text: { punctuatorFor: () => undefined, byDefault: { punctuate: false, itn: false } },
     hotwords: { enabled: true, defaultScore: 1.5 },
     limits: LIMITS,
     maxBufferedSec: 30,

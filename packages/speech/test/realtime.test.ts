@@ -490,6 +490,23 @@ describe('models', () => {
     assert.equal((await client.next(COMPLETED)).service.model.split('@')[0], STREAMING);
   });
 
+  it('have their final texts punctuated and their numbers written as digits, the live ones not', async () => {
+    await using client = await openWith();
+    client.send({ type: 'session.update', session: { service: { itn: true, punctuate: true } } });
+    const { session } = await client.next('session.updated');
+    assert.equal(session.service.itn, true);
+    assert.equal((await client.next('service.warning')).code, 'punctuation_unavailable');
+    sendBinary(client, pcmAt(digits, RATE));
+    const completed = await client.next(COMPLETED);
+    const deltas = client.events.flatMap((event) => (event.type === DELTA ? event.delta : []));
+    assert.equal(deltas.join(''), DIGITS);
+    assert.match(completed.transcript, /\d/);
+    assert.equal(completed.service.words.map(({ word }: { word: string }) => word).join(' '), completed.transcript);
+    assert.ok(completed.service.words.some(({ original }: { original?: string }) => original !== undefined));
+    client.send({ type: 'session.update', session: { service: { itn: 'yes' } } });
+    assert.equal((await client.next('error')).error.param, 'session.service.itn');
+  });
+
   it('that take 20 s at most get a long utterance in pieces', async () => {
     await using client = await openWith({ turn_detection: null }, `?model=${OFFLINE}`);
     const long = joined(...Array.from({ length: 7 }, () => digits));

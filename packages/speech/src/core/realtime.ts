@@ -20,6 +20,9 @@ export type RealtimeConfig = {
   readonly language: string | undefined;
   /** Words to favour; only offline models take any. */
   readonly hotwords: readonly Hotword[];
+  /** Marks and capitals, and numbers as digits, in the final text; `undefined` is what the settings say. */
+  readonly punctuate: boolean | undefined;
+  readonly itn: boolean | undefined;
 };
 
 export type RealtimeEvent =
@@ -81,6 +84,9 @@ export type SessionModels = {
   readonly finalModel: ModelInfo | undefined;
   /** Whether `hotwords` have an effect. */
   readonly takesHotwords: boolean;
+  /** Whether final texts in the model's language can be punctuated, and have their numbers written as digits. */
+  readonly canPunctuate: boolean;
+  readonly canWriteNumbers: boolean;
 };
 
 export type ModelChoice = {

@@ -4,15 +4,18 @@ import { asProblem } from '@parley/kit/problem.ts';
 import type { Detector } from '../audio/voice-activity.ts';
 import type { ModelChoice, SessionModels } from '../core/realtime.ts';
 import type { Caller, ModelInfo } from '../core/types.ts';
+import type { TextStages } from '../pipeline/finish-text.ts';
+import { hasNumberRules } from '../pipeline/itn.ts';
 import type { Scheduler } from '../pipeline/scheduler.ts';
 import type { Recognizer } from '../recognizer/recognizer.ts';
 import { isStreaming } from '../recognizer/streaming.ts';
+import { createFinish, type Finish, languageOf } from './finish.ts';
 import { createStreamEar } from './hear-stream.ts';
 import { createTwiceEar } from './hear-twice.ts';
 import { createWholeEar, type WholeParts } from './hear-whole.ts';
 import type { Ear } from './hearing.ts';
 
-export type Ears = AsyncDisposable & { readonly ear: Ear; readonly models: SessionModels };
+export type Ears = AsyncDisposable & { readonly ear: Ear; readonly models: SessionModels; readonly finish: Finish };
 
 export type EarParts = {
   /** Problems: model_not_found, model_unavailable, not_implemented, forbidden. */
@@ -26,6 +29,8 @@ export type EarParts = {
   /** Offline model for the final texts of sessions that do not say; empty is none. */
   readonly finalModel: string;
   readonly maxUtteranceSec: number;
+  /** What is done to final texts. */
+  readonly text: TextStages;
   readonly log: Log;
   readonly hotwords: { readonly enabled: boolean; readonly defaultScore: number };
 };
@@ -44,6 +49,14 @@ const chooseFinal = async (
     log.warn({ model: finalModel, problem: asProblem(thrown).code }, 'realtime.final_model cannot be used');
     return undefined;
   });
+};
+
+const textAbilities = (text: TextStages, model: ModelInfo) => {
+  const language = languageOf(model, undefined);
+  return {
+    canPunctuate: model.capabilities.punctuation_builtin || text.punctuatorFor(language) !== undefined,
+    canWriteNumbers: hasNumberRules(language),
+  };
 };
 
 /** Borrows what the choice asks for. Rejects with a Problem; nothing stays borrowed then. */
@@ -87,7 +100,8 @@ export const openEars = async (
   const owned = stack.move();
   return {
     ear,
-    models: { model, finalModel, takesHotwords },
+    models: { model, finalModel, takesHotwords, ...textAbilities(parts.text, finalModel ?? model) },
+    finish: createFinish(parts.text, finalModel ?? model, sessionId, parts.log),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 };

@@ -8,6 +8,7 @@ import { problem } from '../core/codes.ts';
 import type { RealtimeEvent } from '../core/realtime.ts';
 import type { Word } from '../core/types.ts';
 import { createDeltas } from './deltas.ts';
+import type { Finished } from './finish.ts';
 import type { Ear, Heard, Hearing, HearingOptions } from './hearing.ts';
 import { SESSION_RATE } from './intake.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -52,6 +53,7 @@ export type Items = {
 export type BeginOptions = {
   readonly ear: Ear;
   readonly hearing: HearingOptions;
+  readonly finish: (heard: Heard) => Promise<Finished>;
   readonly start: number;
   readonly announced: boolean;
   /** The decoder thinks that this one is over. */
@@ -110,7 +112,8 @@ const flush = (shared: Shared): void => {
 };
 
 /** Starts the hearing of an entry and lets its words become events. */
-const hear = (shared: Shared, entry: Entry, { ear, hearing }: BeginOptions, onEndpoint: () => void): Hearing => {
+const hear = (shared: Shared, entry: Entry, options: BeginOptions, onEndpoint: () => void): Hearing => {
+  const { ear, hearing } = options;
   const deltas = createDeltas(ear.retracts);
   const tellText = (delta: string, text: string): void =>
     emit(shared, { type: 'text', itemId: entry.id, delta, text, startMs: toMs(entry.start) });
@@ -118,6 +121,20 @@ const hear = (shared: Shared, entry: Entry, { ear, hearing }: BeginOptions, onEn
     entry.outcome = outcome;
     shared.live.delete(entry);
     flush(shared);
+  };
+  const tellRest = (text: string): void => {
+    const delta = deltas.finish(text);
+    if (delta !== '') tellText(delta, text);
+  };
+  const settleHeard = async (heard: Heard): Promise<void> => {
+    // Live texts end as they began, without marks; who had none hears the finished text only.
+    const isLive = deltas.told !== '';
+    if (isLive) tellRest(heard.text);
+    tellChange(shared);
+    const finished = await options.finish(heard).catch((): Finished => ({ heard, warnings: [] }));
+    for (const warning of finished.warnings) emit(shared, { type: 'warning', warning });
+    if (!isLive) tellRest(finished.heard.text);
+    settle(finished.heard);
   };
   return ear.begin(hearing, {
     onText: (text) => {
@@ -128,11 +145,7 @@ const hear = (shared: Shared, entry: Entry, { ear, hearing }: BeginOptions, onEn
     onEndpoint,
     onRestart: (reason) => emit(shared, { type: 'error', problem: asRestart(reason) }),
     onDegraded: () => emit(shared, { type: 'warning', warning: DEGRADED }),
-    onHeard: (heard) => {
-      const delta = deltas.finish(heard.text);
-      if (delta !== '') tellText(delta, heard.text);
-      settle(heard);
-    },
+    onHeard: (heard) => void settleHeard(heard),
     onFailed: settle,
   });
 };

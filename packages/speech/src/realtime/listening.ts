@@ -4,7 +4,7 @@ import { problem } from '../core/codes.ts';
 import type { TurnDetection } from '../core/realtime.ts';
 import type { Ear, HearingOptions } from './hearing.ts';
 import { SESSION_RATE } from './intake.ts';
-import { type Item, type Items, toMs } from './items.ts';
+import { type BeginOptions, type Item, type Items, toMs } from './items.ts';
 import { createRecent, type Recent } from './recent.ts';
 import { createTurns, type TurnChange, type Turns } from './turns.ts';
 
@@ -27,6 +27,8 @@ export type ListeningParts = {
   readonly items: Items;
   readonly ear: () => Ear;
   readonly hearingOptions: () => HearingOptions;
+  /** What is done to the final text of an utterance that begins now. */
+  readonly finish: () => BeginOptions['finish'];
 };
 
 /** Audio is looked at in pieces of at most this, s. */
@@ -83,6 +85,7 @@ const begin = (state: State, start: number, announced: boolean): void => {
   const item = state.items.begin({
     ear: state.ear(),
     hearing: state.hearingOptions(),
+    finish: state.finish(),
     start,
     announced,
     onEndpoint: (over) => {

@@ -45,6 +45,7 @@ export const openSession = async (parts: SessionParts, first: RealtimeConfig): P
   const listening = createListening({
     items,
     ear: () => ears.ear,
+    finish: () => ears.finish.bind(undefined, config, stop.signal),
     hearingOptions: () => ({ bandHz: intake.bandHz, language: config.language, hotwords: config.hotwords }),
   });
   await listening.configure(config.turnDetection, parts.detectors);

@@ -14,6 +14,8 @@ export type Declared = {
   readonly include: readonly string[];
   /** null is none; `undefined` was not said. */
   readonly finalModel: string | null | undefined;
+  readonly punctuate: boolean | undefined;
+  readonly itn: boolean | undefined;
 };
 
 export type Transcription = {
@@ -36,6 +38,8 @@ export const DEFAULT_DECLARED: Declared = {
   transcription: { model: undefined, language: undefined, prompt: undefined, keywords: [] },
   include: [],
   finalModel: undefined,
+  punctuate: undefined,
+  itn: undefined,
 };
 
 const MIN_RATE = 8000;
@@ -160,17 +164,40 @@ const readNoise = (value: unknown, param: string, ignored: string[]): void => {
   if (readObject(value, param)) ignored.push(param);
 };
 
+type Service = Pick<Declared, 'finalModel' | 'punctuate' | 'itn'>;
+const SERVICE_FIELDS = ['final_model', 'punctuate', 'itn'];
+/** What a session tells of itself and a client may send back. */
+const SERVICE_FACTS = [
+  'model_sample_rate',
+  'input_sample_rate',
+  'languages',
+  'punctuation',
+  'word_timestamps',
+  'streaming',
+  'max_sessions',
+  'active_sessions',
+  'notes',
+];
+
+const readSwitch = (value: unknown, param: string): boolean | undefined => {
+  if (value === undefined || value === null || typeof value === 'boolean') return value ?? undefined;
+  throw fault(param, `${param} must be true or false.`);
+};
+
 /** `service` is ours: options the hosted API has no word for. */
-const readService = (value: unknown, current: Declared['finalModel'], ignored: string[]): Declared['finalModel'] => {
-  const fields = readObject(value, 'session.service');
-  if (!fields) return current;
-  ignored.push(
-    ...Object.keys(fields)
-      .filter((name) => name !== 'final_model')
-      .map((name) => `session.service.${name}`),
-  );
-  if (!Object.hasOwn(fields, 'final_model')) return current;
-  return readText(fields.final_model, 'session.service.final_model', MAX_NAME_CHARS) ?? null;
+const readService = (value: unknown, current: Service, ignored: string[]): Service => {
+  const at = 'session.service';
+  const fields = readObject(value, at) ?? {};
+  const unknown = Object.keys(fields).filter((name) => ![...SERVICE_FIELDS, ...SERVICE_FACTS].includes(name));
+  ignored.push(...unknown.map((name) => `${at}.${name}`));
+  const has = (name: string): boolean => Object.hasOwn(fields, name);
+  return {
+    finalModel: has('final_model')
+      ? (readText(fields.final_model, `${at}.final_model`, MAX_NAME_CHARS) ?? null)
+      : current.finalModel,
+    punctuate: has('punctuate') ? readSwitch(fields.punctuate, `${at}.punctuate`) : current.punctuate,
+    itn: has('itn') ? readSwitch(fields.itn, `${at}.itn`) : current.itn,
+  };
 };
 
 const BETA_FIELDS = [
@@ -226,7 +253,7 @@ export const parseUpdate = (session: unknown, current: Declared): Update => {
       transcription: readTranscription(input.transcription, `${at}.transcription`, flatWords, ignored),
       turnDetection: turns,
       include: readTexts(fields.include, 'session.include') ?? current.include,
-      finalModel: readService(fields.service, current.finalModel, ignored),
+      ...readService(fields.service, current, ignored),
     },
     ignored,
   };

@@ -92,8 +92,8 @@ const checkDeclared = (
   declared: Declared,
   session: RealtimeSession,
 ): { config: RealtimeConfig; warnings: Warning[] } => {
-  const { model, takesHotwords } = session.models();
-  const { transcription, include } = declared;
+  const { model, takesHotwords, canPunctuate, canWriteNumbers } = session.models();
+  const { transcription, include, punctuate, itn } = declared;
   const warnings: Warning[] = [];
   const ignore = (code: Warning['code'], message: string, param: string): void =>
     void warnings.push({ code, message, param });
@@ -106,8 +106,11 @@ const checkDeclared = (
     ignore('language_ignored', `${model.id} does not know this language.`, 'language');
   const hotwords = hotwordsOf(transcription, takesHotwords, warnings);
   if (include.includes(LOGPROBS)) ignore('logprobs_unavailable', 'Token probabilities are not sent.', 'include');
+  if (punctuate && !canPunctuate)
+    ignore('punctuation_unavailable', 'Nothing here punctuates the language.', 'punctuate');
+  if (itn && !canWriteNumbers) ignore('itn_unavailable', 'There are no number rules for the language.', 'itn');
   const { format, turnDetection } = declared;
-  return { config: { format, turnDetection, language, hotwords }, warnings };
+  return { config: { format, turnDetection, language, hotwords, punctuate, itn }, warnings };
 };
 
 const hotwordsOf = (
@@ -136,6 +139,8 @@ export const FIRST_CONFIG: RealtimeConfig = {
   turnDetection: DEFAULT_DECLARED.turnDetection,
   language: undefined,
   hotwords: [],
+  punctuate: undefined,
+  itn: undefined,
 };
 
 /** What one dialogue has come to. */

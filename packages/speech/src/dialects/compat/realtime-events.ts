@@ -65,10 +65,12 @@ export const renderSession = ({ id, expiresAt, declared, models, limits, active 
       model_sample_rate: model.sample_rate,
       input_sample_rate: rate,
       languages: model.languages,
-      punctuation: (finalModel ?? model).capabilities.punctuation_builtin,
+      punctuation: models.canPunctuate,
       word_timestamps: (finalModel ?? model).capabilities.word_timestamps,
       streaming: model.streaming,
       final_model: finalModel?.id ?? null,
+      punctuate: declared.punctuate ?? null,
+      itn: declared.itn ?? null,
       max_sessions: limits.maxSessions,
       active_sessions: active,
       notes: model.streaming ? [] : ['The model is not a streaming one: texts come when an utterance is over.'],
@@ -100,11 +102,12 @@ const itemOf = (id: string, transcript: string | null) => ({
   content: [{ type: 'input_audio', transcript }],
 });
 
-const wordOf = ({ word, start, end, confidence }: Word) => ({
+const wordOf = ({ word, start, end, confidence, original }: Word) => ({
   word,
   start_ms: Math.round(start * 1000),
   end_ms: Math.round(end * 1000),
   ...(confidence !== undefined && { confidence }),
+  ...(original !== undefined && { original }),
 });
 
 const TRANSCRIPTION = 'conversation.item.input_audio_transcription';
