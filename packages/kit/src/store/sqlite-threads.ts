@@ -1,4 +1,6 @@
 /** The main thread's side of the writer and the reader: starting, asking, ending. */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { Outcome, WriteRequest } from './sqlite-apply.ts';
@@ -9,8 +11,18 @@ import { StoreUnavailable } from './store.ts';
 const gone = (what: string, cause?: unknown): StoreUnavailable =>
   new StoreUnavailable(`The ${what} thread of the database has ended.`, { cause });
 
+/** A thread takes the compile cache from its environment only, and needs nothing else of ours. */
+const cacheEnvironment = (): Record<string, string> => {
+  const cache = getCompileCacheDir();
+  return cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+};
+
 const startThread = (script: string, workerData: unknown): Worker =>
-  new Worker(new URL(script, import.meta.url), { workerData, name: script.replace('.ts', '') });
+  new Worker(new URL(script, import.meta.url), {
+    workerData,
+    name: script.replace('.ts', ''),
+    env: cacheEnvironment(),
+  });
 
 const ended = (worker: Worker): Promise<void> =>
   new Promise((resolve) => {
