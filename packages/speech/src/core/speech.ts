@@ -156,10 +156,15 @@ export type Jobs = {
   /** Ends a job that is not over; resolves with the job as it really is. */
   cancel(caller: Caller, id: string): Promise<JobRecord>;
   /**
-   * While the job lives every message after `afterSeq`, none twice; once it is over exactly one, the last. `segments`
+   * While the job lives every message after `afterId`, none twice; once it is over exactly one, the last. `segments`
    * adds finished segments. Ends by itself after the last message.
    */
   watch(caller: Caller, id: string, options: WatchOptions): Promise<AsyncIterable<JobMessage>>;
 };
 
-export type WatchOptions = { readonly afterSeq: number; readonly segments: boolean; readonly signal: AbortSignal };
+export type WatchOptions = {
+  /** Id of the last message seen; empty for none. */
+  readonly afterId: string;
+  readonly segments: boolean;
+  readonly signal: AbortSignal;
+};

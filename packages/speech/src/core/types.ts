@@ -292,7 +292,8 @@ export type JobRecord = {
 
 /** One message of a job's event stream. */
 export type JobMessage = {
-  readonly seq: number;
+  /** States count 1, 2, 3 …; segments told after state n are n.1, n.2 … */
+  readonly id: string;
   /** The job's status, or `segment`. */
   readonly name: string;
   readonly data: Readonly<Record<string, unknown>>;

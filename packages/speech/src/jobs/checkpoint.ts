@@ -6,7 +6,7 @@
 import type { Change, Store } from '@parley/kit/store/store.ts';
 import type { Segment, Stage } from '../core/types.ts';
 import type { JobRow } from './job.ts';
-import { DOMAIN, type EventRow, KIND, memberId, membersOf, moveJob } from './records.ts';
+import { DOMAIN, type EventRow, eventNumber, KIND, memberId, membersOf, moveJob } from './records.ts';
 
 /** Shortest time between two events of one job's progress. */
 const SPACING_MS = 500;
@@ -46,7 +46,8 @@ export const createCheckpoint = (
   onFault: (thrown: unknown) => void,
 ): Checkpoint => {
   let utterances: UtteranceRow[] = [];
-  let news: News = { segments: [], progress: undefined };
+  let news: News = { segments: [], isMoved: false };
+  let reached: Progress = { doneSec: job.done_seconds, percent: job.percent ?? 0, stage: 'asr' };
   let timer: NodeJS.Timeout | undefined;
 
   const keepUtterances = createWriter(async () => {
@@ -60,8 +61,8 @@ export const createCheckpoint = (
   }, onFault);
   const tellNews = createWriter(async () => {
     const told = news;
-    news = { segments: [], progress: undefined };
-    if (told.segments.length > 0 || told.progress !== undefined) await tell(store, job.id, told, now());
+    news = { segments: [], isMoved: false };
+    if (told.segments.length > 0 || told.isMoved) await tell(store, job.id, told.segments, reached, now());
   }, onFault);
   const tellSoon = (): void => {
     timer ??= setTimeout(() => {
@@ -82,7 +83,8 @@ export const createCheckpoint = (
       tellSoon();
     },
     progress: (progress) => {
-      news = { ...news, progress };
+      reached = progress;
+      news = { ...news, isMoved: true };
       tellSoon();
     },
     flush: async () => {
@@ -93,7 +95,8 @@ export const createCheckpoint = (
   };
 };
 
-type News = { readonly segments: { segment: Segment; index: number }[]; readonly progress: Progress | undefined };
+type News = { readonly segments: Told[]; readonly isMoved: boolean };
+type Told = { readonly segment: Segment; readonly index: number };
 
 /** One write at a time; what comes meanwhile goes into the next. Resolves when what was there at the call is written. */
 const createWriter = (write: () => Promise<void>, onFault: (thrown: unknown) => void) => {
@@ -117,17 +120,22 @@ const toUtteranceChange = (jobId: string, row: UtteranceRow): Change => ({
   quiet: true,
 });
 
-const tell = async (store: Store, jobId: string, { segments, progress }: News, nowMs: number): Promise<void> => {
-  const { percent, doneSec, stage } = progress ?? { percent: 0, doneSec: 0, stage: 'asr' as const };
+const tell = async (
+  store: Store,
+  jobId: string,
+  segments: readonly Told[],
+  { stage, percent, doneSec }: Progress,
+  nowMs: number,
+): Promise<void> => {
   const event = { type: 'progress', stage, percent, doneSec, segments: segments.length } as const;
   await moveJob(store, jobId, event, new Date(nowMs).toISOString(), (after) =>
-    segments.map(({ segment, index }, place) => segmentEvent(after, segment, index, segments.length - place)),
+    segments.map(({ segment, index }, place) => segmentEvent(after, segment, index, place + 1)),
   );
 };
 
-/** Segment events take the numbers just below the job's own. */
-const segmentEvent = (job: JobRow, segment: Segment, index: number, below: number): Change => {
-  const seq = job.seq - below;
-  const data: EventRow = { job: job.id, seq, name: 'segment', data: { segment, index } };
-  return { op: 'put', kind: KIND.event, id: memberId(job.id, seq), data, quiet: true };
+/** Segment events stand between the state before and the one they are committed with. */
+const segmentEvent = (job: JobRow, segment: Segment, index: number, place: number): Change => {
+  const number = eventNumber(job.seq - 1, place);
+  const data: EventRow = { job: job.id, number, name: 'segment', data: { segment, index } };
+  return { op: 'put', kind: KIND.event, id: memberId(job.id, number), data, quiet: true };
 };

@@ -19,7 +19,7 @@ export type JobRow = {
   /** Who owns it: the key's id, stable over rotation. */
   readonly key_id: string;
   readonly status: JobStatus;
-  /** Number of its newest event. */
+  /** Number of its newest state. */
   readonly seq: number;
   readonly attempt: number;
   readonly source: 'api' | 'ui';
@@ -88,7 +88,6 @@ export const next = (job: JobRow, event: JobEvent, now: string): JobRow | undefi
       if (job.status !== 'running') return undefined;
       return {
         ...step,
-        seq: step.seq + event.segments,
         stage: event.stage,
         percent: event.percent,
         done_seconds: event.doneSec,

@@ -22,12 +22,29 @@ export const KIND = {
 /** An event as kept: the job as it was then, without result, or a finished segment. */
 export type EventRow = {
   readonly job: string;
-  readonly seq: number;
+  readonly number: number;
   readonly name: string;
   readonly data: Readonly<Record<string, unknown>>;
 };
 
-const DIGITS = 10;
+const DIGITS = 15;
+/** Segment events between two states; a flush tells of far fewer. */
+const SEGMENTS_PER_STATE = 100_000;
+
+/** Number of an event's row: states count 1, 2, 3 …; the segments told after state n are n.1, n.2 … */
+export const eventNumber = (state: number, segment = 0): number => state * SEGMENTS_PER_STATE + segment;
+
+/** The number as the wire shows it: `7`, or `7.2` for the second segment after state 7. */
+export const toEventId = (number: number): string => {
+  const [state, segment] = [Math.floor(number / SEGMENTS_PER_STATE), number % SEGMENTS_PER_STATE];
+  return segment === 0 ? String(state) : `${state}.${segment}`;
+};
+
+/** 0 for an empty text. */
+export const parseEventId = (id: string): number => {
+  const [state = '0', segment = '0'] = id.split('.');
+  return eventNumber(Number(state), Number(segment));
+};
 
 /** Ids of rows that belong to a job begin with its id, so that one range of ids holds them all, in order. */
 export const memberId = (jobId: string, number: number): string => `${jobId}.${String(number).padStart(DIGITS, '0')}`;
@@ -48,8 +65,8 @@ export const enqueueJob = (job: JobRow, readyAtMs: number): Change => ({
 export const statusEvent = (job: JobRow): Change => ({
   op: 'put',
   kind: KIND.event,
-  id: memberId(job.id, job.seq),
-  data: { job: job.id, seq: job.seq, name: job.status, data: job } satisfies EventRow,
+  id: memberId(job.id, eventNumber(job.seq)),
+  data: { job: job.id, number: eventNumber(job.seq), name: job.status, data: job } satisfies EventRow,
 });
 
 export type Transition = { readonly before: JobRow; readonly after: JobRow };

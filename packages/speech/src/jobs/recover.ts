@@ -23,7 +23,7 @@ export type RecoverParts = {
 const EVENTS_KEPT_MS = 600_000;
 const SWEEP_EVERY_MS = 600_000;
 const PAGE = 200;
-const LAST_NUMBER = 9_999_999_999;
+const LAST_NUMBER = 999_999_999_999_999;
 
 /** Frees what the former process held and removes uploads that belong to no living job. */
 export const recover = async (parts: RecoverParts): Promise<void> => {

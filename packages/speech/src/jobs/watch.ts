@@ -8,7 +8,7 @@ import type { Caller, JobMessage, Transcript } from '../core/types.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import type { Queue } from './queue.ts';
-import { DOMAIN, type EventRow, KIND, membersOf } from './records.ts';
+import { DOMAIN, type EventRow, KIND, membersOf, parseEventId, toEventId } from './records.ts';
 
 export type WatchParts = {
   readonly store: Store;
@@ -32,7 +32,7 @@ export const watchJob = async (
 const toMessage = async ({ store, queue }: WatchParts, caller: Caller, job: JobRow): Promise<JobMessage> => {
   const result = job.status === 'succeeded' ? await store.get<Transcript>(DOMAIN, KIND.result, job.id) : undefined;
   const data = { ...queue.view(caller, job, result?.data), seq: job.seq };
-  return { seq: job.seq, name: job.status, data, last: isTerminal(job.status) };
+  return { id: String(job.seq), name: job.status, data, last: isTerminal(job.status) };
 };
 
 async function* onlyTheLast(parts: WatchParts, caller: Caller, job: JobRow): AsyncGenerator<JobMessage> {
@@ -43,17 +43,17 @@ async function* everyEvent(
   parts: WatchParts,
   caller: Caller,
   id: string,
-  { afterSeq, segments, signal }: WatchOptions,
+  { afterId, segments, signal }: WatchOptions,
 ): AsyncGenerator<JobMessage> {
   const news = createBell(signal);
   const unsubscribe = parts.live.onChange(id, news.ring);
   try {
-    let seen = afterSeq;
+    let seen = parseEventId(afterId);
     while (!signal.aborted) {
       // Asked for before reading, so that what happens meanwhile is not slept through.
       const heard = news.next();
       const rows = await membersOf<EventRow>(parts.store, KIND.event, id, seen, PAGE);
-      seen = rows.at(-1)?.data.seq ?? seen;
+      seen = rows.at(-1)?.data.number ?? seen;
       for (const { data: event } of rows.filter(({ data }) => segments || data.name !== SEGMENT)) {
         const message =
           event.name === SEGMENT ? toSegment(event) : await toMessage(parts, caller, event.data as JobRow);
@@ -70,9 +70,9 @@ async function* everyEvent(
 const SEGMENT = 'segment';
 
 const toSegment = (event: EventRow): JobMessage => ({
-  seq: event.seq,
+  id: toEventId(event.number),
   name: SEGMENT,
-  data: { ...event.data, seq: event.seq },
+  data: event.data,
   last: false,
 });
 

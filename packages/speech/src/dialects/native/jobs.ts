@@ -139,32 +139,31 @@ const NO_RECONNECT_MS = 86_400_000;
 
 const followJob = async (parts: DialectParts, call: Call<Caller>): Promise<void> => {
   const { request, reply, caller } = call;
-  const afterSeq = readLastEventId(request);
+  const afterId = readLastEventId(request);
   const { segments = 'false' } = request.query as { segments?: string };
   const withSegments = parseSwitch(segments);
   if (withSegments === undefined)
     throw problem('invalid_request', 'segments must be true or false.', { param: 'segments' });
   const leaving = new AbortController();
   const messages = await parts.speech.jobs.watch(caller, idOf(call), {
-    afterSeq,
+    afterId,
     segments: withSegments,
     signal: leaving.signal,
   });
   const stream = startEvents(request, reply, { maxBufferedBytes: MAX_BUFFERED_BYTES });
   stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
   if (stream.signal.aborted) leaving.abort();
-  for await (const { seq, name, data, last } of messages) {
+  for await (const { id, name, data, last } of messages) {
     const shown = name === 'segment' ? data : renderJob(data as unknown as JobRecord);
-    const isOpen = stream.send({ id: seq, event: name, data: shown, ...(last ? { retryMs: NO_RECONNECT_MS } : {}) });
+    const isOpen = stream.send({ id, event: name, data: shown, ...(last ? { retryMs: NO_RECONNECT_MS } : {}) });
     if (!isOpen) break;
   }
   stream.end();
   await stream.closed;
 };
 
-const readLastEventId = (request: FastifyRequest): number => {
-  const text = lastEventIdOf(request);
-  if (text === undefined || text === '') return 0;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw problem('invalid_request', 'Last-Event-ID must be the number of an event.', { param: 'Last-Event-ID' });
+const readLastEventId = (request: FastifyRequest): string => {
+  const text = lastEventIdOf(request) ?? '';
+  if (text === '' || /^\d{1,9}(\.\d{1,5})?$/.test(text)) return text;
+  throw problem('invalid_request', 'Last-Event-ID must be the id of an event.', { param: 'Last-Event-ID' });
 };
