@@ -165,7 +165,14 @@ const startWith = async (speech: Partial<Speech>) => {
   const missing = new Proxy({}, { get: () => () => Promise.reject(new Error('not scripted')) }) as Speech;
   const transcribe: Speech['transcribe'] = () => Promise.reject(new Error('nothing is to be recognised'));
   const scripted = await startScripted({
-    speech: { transcribe, inspect: missing.inspect, models: missing.models, jobs: missing.jobs, realtime: missing.realtime, ...speech },
+    speech: {
+      transcribe,
+      inspect: missing.inspect,
+      models: missing.models,
+      jobs: missing.jobs,
+      realtime: missing.realtime,
+      ...speech,
+    },
   });
   return {
     client: createLegacyClient({ fetch: scripted.call }),
