@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { problem } from '../src/core/codes.ts';
+import type { JobRecord } from '../src/core/job-record.ts';
 import type { Jobs, Speech } from '../src/core/speech.ts';
-import type { JobRecord, ModelInfo } from '../src/core/types.ts';
+import type { ModelInfo } from '../src/core/types.ts';
 import { createLegacyClient, type LegacyClient } from './legacy-client.ts';
 import { startScripted } from './scripted-speech.ts';
 import { ADMIN_KEY, readTestdata, startTestSpeech, type TestSpeech, testFile } from './start-test-speech.ts';

@@ -1,13 +1,12 @@
 /** All a dialect may see of the service behind it. */
+
+import type { JobMessage, JobRecord, JobStatus } from './job-record.ts';
 import type { Realtime } from './realtime.ts';
 import type {
   Caller,
   CatalogEntry,
   DownloadEnd,
   DownloadProgress,
-  JobMessage,
-  JobRecord,
-  JobStatus,
   ModelInfo,
   Segment,
   Transcript,

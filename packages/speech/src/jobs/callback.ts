@@ -6,7 +6,8 @@
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
-import type { JobRecord, Transcript } from '../core/types.ts';
+import type { JobRecord } from '../core/job-record.ts';
+import type { Transcript } from '../core/types.ts';
 import { type ClaimLoop, startClaimLoop } from './claim-loop.ts';
 import type { Callback, JobRow } from './job.ts';
 import { CALLBACK_QUEUE, DOMAIN, KIND } from './records.ts';

@@ -2,7 +2,8 @@
  * The job record as it is stored, and `next`: every transition in one pure function. Field names are the wire's where
  * the wire has them (docs/speech-api.md, job record).
  */
-import type { JobStatus, Priority, Stage, TranscriptionRequest } from '../core/types.ts';
+import type { JobStatus } from '../core/job-record.ts';
+import type { Priority, Stage, TranscriptionRequest } from '../core/types.ts';
 
 export type JobError = { readonly code: string; readonly message: string; readonly param?: string };
 

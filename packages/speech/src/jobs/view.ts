@@ -1,5 +1,6 @@
 /** A stored job as callers see it: position and time left are worked out now, the callback's address stays hidden. */
-import type { Caller, JobRecord, Transcript } from '../core/types.ts';
+import type { JobRecord } from '../core/job-record.ts';
+import type { Caller, Transcript } from '../core/types.ts';
 import type { Callback, JobRow } from './job.ts';
 
 export type ViewContext = {

@@ -3,8 +3,9 @@
  * the kept events, so that any instance can tell of any job. Once it is over: exactly one, the last.
  */
 import type { Store } from '@parley/kit/store/store.ts';
+import type { JobMessage } from '../core/job-record.ts';
 import type { WatchOptions } from '../core/speech.ts';
-import type { Caller, JobMessage, Transcript } from '../core/types.ts';
+import type { Caller, Transcript } from '../core/types.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import type { Queue } from './queue.ts';

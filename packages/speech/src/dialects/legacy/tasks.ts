@@ -2,7 +2,8 @@
 import type { Call } from '@parley/kit/http/endpoint.ts';
 import { asProblem } from '@parley/kit/problem.ts';
 import { problem } from '../../core/codes.ts';
-import type { Caller, JobRecord } from '../../core/types.ts';
+import type { JobRecord } from '../../core/job-record.ts';
+import type { Caller } from '../../core/types.ts';
 import type { DialectParts } from '../dialect.ts';
 import { mergeWarnings, readStrictHeader, sendWarningCodes } from '../strict.ts';
 import { sendFile } from './answer.ts';

@@ -1,6 +1,7 @@
 /** The query of `GET /api/v1/jobs` → a checked filter. */
+
+import type { JobStatus } from '../../core/job-record.ts';
 import type { JobFilter } from '../../core/speech.ts';
-import type { JobStatus } from '../../core/types.ts';
 import { createFormReader } from '../form.ts';
 
 const DEFAULT_LIMIT = 50;
