@@ -44,7 +44,7 @@ export const supporting = (id: string, source: Record<string, unknown>, more: Re
   id,
   revision: '1',
   kind: 'vad',
-  family: 'silero_vad',
+  family: 'silero',
   languages: ['multi'],
   files: { model: 'model.onnx' },
   license: 'MIT',

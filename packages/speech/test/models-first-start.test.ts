@@ -81,7 +81,7 @@ describe('a first start', () => {
     const entries = [
       recommended('live', `${host.url}/live`, { streaming: true }),
       recommended('r', `${host.url}/r`),
-      recommended('vad', `${host.url}/vad`, { kind: 'vad', family: 'silero_vad' }),
+      recommended('vad', `${host.url}/vad`, { kind: 'vad', family: 'silero' }),
     ];
     const { first, told, kept } = await start(bench, entries);
     assert.deepEqual([first?.model.id, first?.origin, kept?.id], ['r', 'catalog', 'r']);

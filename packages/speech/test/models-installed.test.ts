@@ -261,7 +261,7 @@ describe('model records', () => {
   });
 
   it('say of a catalog entry whether it is installed', async () => {
-    await addModel('silero-vad@4', describeModel('silero-vad', '4', { kind: 'vad', family: 'silero_vad' }));
+    await addModel('silero-vad@4', describeModel('silero-vad', '4', { kind: 'vad', family: 'silero' }));
     const { models, pool } = await openAll();
     const entries = await models.catalog();
     assert.equal(entries.find((entry) => entry.id === 'silero-vad')?.state, 'installed');

@@ -33,7 +33,7 @@ describe('an undescribed model folder', () => {
       familyOf(['preprocess.onnx', 'encode.int8.onnx', 'uncached_decode.int8.onnx', 'cached_decode.int8.onnx']),
       'moonshine',
     );
-    assert.equal(familyOf(['silero_vad.onnx']), 'silero_vad');
+    assert.equal(familyOf(['silero_vad.onnx']), 'silero');
     assert.equal(familyOf(['model.onnx', 'bpe.vocab'], { COMMA: '1', MIX_CASE: '3' }), 'cnn_bilstm');
     assert.equal(familyOf(['model.onnx'], { model_type: 'something new' }), undefined);
   });

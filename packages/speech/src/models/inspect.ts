@@ -95,7 +95,7 @@ export const guessRoles = (names: readonly string[]): Files => {
 
 const guessSupport = (files: Files, meta: Meta): Guess | undefined => {
   const model = files.model ?? '';
-  if (/silero/i.test(model)) return { kind: 'vad', family: 'silero_vad' };
+  if (/silero/i.test(model)) return { kind: 'vad', family: 'silero' };
   if (/ten[-_]vad/i.test(model)) return { kind: 'vad', family: 'ten' };
   const type = meta.get('model_type') ?? '';
   if (type.startsWith('pyannote')) return { kind: 'segmentation', family: 'pyannote' };
