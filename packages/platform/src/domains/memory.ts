@@ -25,7 +25,8 @@ export type DomainMemory = Domain & {
   follow(signal: AbortSignal): Promise<void>;
 };
 
-const LOAD_PAGE_ROWS = 5000;
+/** Larger pages leave more behind in the heaps of two threads and load no faster. */
+const LOAD_PAGE_ROWS = 1000;
 /** Own commits remembered before those the feed has passed are forgotten. */
 const MAX_OWN = 10_000;
 /** How long to wait before the feed is taken up again after it broke. */
