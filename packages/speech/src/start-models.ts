@@ -127,7 +127,7 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Poo
 const findSilero = (installed: Installed): string | undefined => {
   const model = installed
     .list()
-    .find((one) => isUsable(one) && one.manifest.kind === 'vad' && one.manifest.family === 'silero_vad');
+    .find((one) => isUsable(one) && one.manifest.kind === 'vad' && one.manifest.family === 'silero');
   const file = isUsable(model) ? model.manifest.files.model : undefined;
   return model && file ? join(model.dir, file) : undefined;
 };

@@ -62,16 +62,37 @@ type SherpaVad = {
 };
 type Sherpa = { readonly Vad: new (config: unknown, bufferSec: number) => SherpaVad };
 
-/** A junk model file aborts the process (engine notes), so its size and first byte (an ONNX ir_version) are checked. */
+const unusable = (message: string, cause?: unknown): Error =>
+  problem('model_unavailable', message, { cause, retryAfterSec: 60 });
+
+/** Inputs that only Silero's versions have: `state` since 5, `h` before. */
+const SILERO_INPUTS = ['state', 'h'] as const;
+/** Tags of onnx.proto: GraphProto.input and ValueInfoProto.name. */
+const [INPUT_TAG, NAME_TAG] = [0x5a, 0x0a];
+
+/** Whether the network's graph has an input of this name; the entry's length, one byte, stands between the tags. */
+const hasInput = (content: Buffer, name: string): boolean => {
+  const entry = Buffer.from([NAME_TAG, name.length, ...Buffer.from(name)]);
+  for (let at = content.indexOf(entry); at >= 0; at = content.indexOf(entry, at + 1)) {
+    if (content[at - 2] === INPUT_TAG) return true;
+  }
+  return false;
+};
+
+/** Junk and networks that are no Silero abort the process (engine notes), so native code sees neither. */
 const checkModel = async (path: string): Promise<void> => {
   const file = await open(path, 'r').catch((cause: unknown) => {
-    throw problem('model_unavailable', 'The voice activity model cannot be read.', { cause, retryAfterSec: 60 });
+    throw unusable('The voice activity model cannot be read.', cause);
   });
   try {
     const { size } = await file.stat();
-    const first = (await file.read(new Uint8Array(2), 0, 2, 0)).buffer;
-    if (size < MIN_MODEL_BYTES || size > MAX_MODEL_BYTES || first[0] !== 0x08)
-      throw problem('model_unavailable', 'The voice activity model is not an ONNX file.', { retryAfterSec: 60 });
+    if (size < MIN_MODEL_BYTES || size > MAX_MODEL_BYTES)
+      throw unusable('The voice activity model is not an ONNX file.');
+    const content = await file.readFile();
+    // The first byte of every ONNX file: the tag of ir_version.
+    if (content[0] !== 0x08) throw unusable('The voice activity model is not an ONNX file.');
+    if (!SILERO_INPUTS.some((input) => hasInput(content, input)))
+      throw unusable('The voice activity model is no Silero.');
   } finally {
     await file.close();
   }
