@@ -11,6 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'kit/problem': [],
   'kit/ids': [],
+  'kit/abort': [],
   'kit/clock': [],
   'kit/limit': ['kit/clock'],
   'kit/semaphore': [],

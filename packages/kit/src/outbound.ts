@@ -7,6 +7,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { until } from './abort.ts';
 import { isPublicAddress } from './outbound/address.ts';
 import { Problem } from './problem.ts';
 
@@ -101,7 +102,8 @@ export const fetchOutbound = async (target: URL | string, options: OutboundOptio
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
   const signal = AbortSignal.any([timeout, ...(options.signal ? [options.signal] : [])]);
   try {
-    const address = await abortable(choose(url, options.resolve ?? resolveAll, isAllowed(url, allowedHosts)), signal);
+    // The resolver cannot be interrupted.
+    const address = await until(choose(url, options.resolve ?? resolveAll, isAllowed(url, allowedHosts)), signal);
     return await exchange(url, address, signal, options);
   } catch (thrown) {
     if (options.signal?.aborted) throw options.signal.reason;
@@ -128,15 +130,6 @@ const choose = async (
   }
   return first;
 };
-
-/** The resolver cannot be interrupted; its answer is then nobody's. */
-const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 
 const exchange = async (
   url: URL,

@@ -2,6 +2,7 @@
  * Runs a service as a process: settings, start, wait for the end, dispose, exit code. Alone it ends on SIGINT or
  * SIGTERM; under a supervisor it ignores them (Ctrl-C reaches the whole group) and ends when told, or left alone.
  */
+import { aborted } from './abort.ts';
 import { readCommandLine } from './command-line.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { type Declaration, readSettings, type Settings, type Values } from './settings.ts';
@@ -71,12 +72,6 @@ const serve = async <D extends Declaration>(
 const tell = (message: FromService): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 /** Turns signals and messages into one AbortSignal. A second signal ends the process at once. */
 const listenForEnd = (log: Log, supervised: boolean) => {

@@ -1,5 +1,6 @@
 /** `parley start | speech | platform`: the services under one supervisor, until a signal. */
 import { fileURLToPath } from 'node:url';
+import { aborted } from '@parley/kit/abort.ts';
 import { createLog } from '@parley/kit/log.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type NodeRecord, type NodeSpec, startSupervisor } from '../supervisor.ts';
@@ -27,12 +28,6 @@ const superviseUntilSignal = async (services: readonly Service[], context: Comma
   await Promise.race([aborted(context.signal), supervisor.failed]);
   return 0;
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 const commandFor = (name: string, summary: string, services: readonly Service[]): Command => ({
   name,

@@ -1,6 +1,7 @@
 /** Takes work items from a queue as long as there is room, runs each, and looks again when rung or after a while. */
 import type { Log } from '@parley/kit/log.ts';
 import type { Claim, Store } from '@parley/kit/store/store.ts';
+import { createBell } from './bell.ts';
 import { DOMAIN } from './records.ts';
 
 export type ClaimLoopParts = {
@@ -27,11 +28,7 @@ export type ClaimLoop = AsyncDisposable & {
 export const startClaimLoop = (parts: ClaimLoopParts, reason: unknown): ClaimLoop => {
   const stop = new AbortController();
   const running = new Set<Promise<void>>();
-  let wake = Promise.withResolvers<void>();
-  const ring = (): void => {
-    wake.resolve();
-    wake = Promise.withResolvers<void>();
-  };
+  const { ring, next } = createBell();
 
   const take = async (): Promise<void> => {
     const limit = parts.atOnce - running.size;
@@ -53,7 +50,7 @@ export const startClaimLoop = (parts: ClaimLoopParts, reason: unknown): ClaimLoo
 
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const rung = wake.promise;
+      const rung = next();
       await take().catch((thrown: unknown) =>
         parts.log.warn({ err: thrown, queue: parts.queue }, 'queue cannot be read'),
       );

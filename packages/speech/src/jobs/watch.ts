@@ -6,6 +6,7 @@ import type { Store } from '@parley/kit/store/store.ts';
 import type { JobMessage } from '../core/job-record.ts';
 import type { WatchOptions } from '../core/speech.ts';
 import type { Caller, Transcript } from '../core/types.ts';
+import { createBell } from './bell.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import type { Queue } from './queue.ts';
@@ -46,7 +47,8 @@ async function* everyEvent(
   id: string,
   { afterId, segments, signal }: WatchOptions,
 ): AsyncGenerator<JobMessage> {
-  const news = createBell(signal);
+  const news = createBell();
+  signal.addEventListener('abort', news.ring, { once: true });
   const unsubscribe = parts.live.onChange(id, news.ring);
   try {
     let seen = parseEventId(afterId);
@@ -76,14 +78,3 @@ const toSegment = (event: EventRow): JobMessage => ({
   data: event.data,
   last: false,
 });
-
-/** `next` resolves at the first ring after it was asked for, or when the signal aborts. */
-const createBell = (signal: AbortSignal) => {
-  let waiter = Promise.withResolvers<void>();
-  const ring = (): void => {
-    waiter.resolve();
-    waiter = Promise.withResolvers<void>();
-  };
-  signal.addEventListener('abort', () => ring(), { once: true });
-  return { ring, next: (): Promise<void> => waiter.promise };
-};

@@ -6,11 +6,11 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
+import { createSemaphore, type Semaphore } from '@parley/kit/semaphore.ts';
 import type { DownloadProgress, DownloadState } from '../core/types.ts';
 import type { CatalogModel, DebianSource, PinnedSource } from './catalog.ts';
 import { DownloadFault } from './fault.ts';
 import { applyMirrors, type FetchTimes, fetchFile, type ProxyEnv } from './fetch-file.ts';
-import { createGate } from './gate.ts';
 import { folderNameOf, type Installed, isUsable, type UsableModel } from './installed.ts';
 import { isLocked, takeLock } from './lock.ts';
 import { type Manifest, ManifestFault } from './manifest.ts';
@@ -165,12 +165,7 @@ const install = async (
 };
 
 /** Begins an installation: it waits in the queue, and is over when `done` settles. */
-const run = (
-  entry: CatalogModel,
-  attempts: number,
-  gate: ReturnType<typeof createGate>,
-  options: DownloadOptions,
-): Download => {
+const run = (entry: CatalogModel, attempts: number, places: Semaphore, options: DownloadOptions): Download => {
   const { installed, log } = options;
   const name = folderNameOf(entry.id, entry.revision);
   const controller = new AbortController();
@@ -181,7 +176,7 @@ const run = (
     for (const listener of listeners) listener(progress);
   };
   const startedAt = performance.now();
-  const done = gate(() =>
+  const done = places.run(() =>
     withStaging(installed.modelsDir, name, (dir) =>
       install(entry, attempts, { dir, signal: controller.signal, report }, options),
     ),
@@ -214,7 +209,7 @@ const run = (
 export const createDownloads = (options: DownloadOptions): Downloads => {
   const { installed } = options;
   const running = new Map<string, Download>();
-  const gate = createGate(options.concurrency);
+  const places = createSemaphore(options.concurrency);
 
   const refuse = (entry: CatalogModel): void => {
     if (!options.allowDownload) throw new DownloadFault('download_refused', 'Downloads are switched off.');
@@ -233,7 +228,7 @@ export const createDownloads = (options: DownloadOptions): Downloads => {
   const start: Downloads['start'] = (entry, { force = false, attempts = DEFAULT_ATTEMPTS } = {}) => {
     const current = findCurrent(entry, force);
     if (current) return current;
-    const download = run(entry, attempts, gate, options);
+    const download = run(entry, attempts, places, options);
     const name = folderNameOf(entry.id, entry.revision);
     running.set(name, download);
     const forget = (): void => void running.delete(name);

@@ -3,6 +3,7 @@
  * demonstration model of the repository. Each step falls on to the next at any failure, and the choice is kept.
  */
 import { fileURLToPath } from 'node:url';
+import { until } from '@parley/kit/abort.ts';
 import { type Clock, systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Catalog, CatalogModel } from './catalog.ts';
@@ -13,7 +14,6 @@ import { folderNameOf, type Installed, isUsable, type UsableModel } from './inst
 import { readManifest } from './manifest.ts';
 import { installFolder } from './place.ts';
 import { isTranscriber, mostCapable } from './resolve.ts';
-import { until } from './until.ts';
 
 export type FirstStartOptions = {
   readonly installed: Installed;

@@ -3,6 +3,8 @@
  * A leased or pinned model is never taken out. Replacing a model while it serves is swap.ts; which revision a request
  * means is resolve.ts.
  */
+
+import { until } from '@parley/kit/abort.ts';
 import { type Clock, systemClock } from '@parley/kit/clock.ts';
 import type { Problem } from '@parley/kit/problem.ts';
 import { problem } from '../core/codes.ts';
@@ -25,7 +27,6 @@ import {
   type Slots,
 } from './slots.ts';
 import { swapSlot } from './swap.ts';
-import { until } from './until.ts';
 
 /** A borrowed recognizer; the model stays in memory until it is given back. Giving back twice is harmless. */
 export type Lease = AsyncDisposable & { readonly recognizer: Recognizer; readonly model: UsableModel };

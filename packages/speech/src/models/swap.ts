@@ -1,4 +1,6 @@
 /** Replaces a model while it serves: load beside, warm up, move the pointer, drain the old. No request is dropped. */
+
+import { until } from '@parley/kit/abort.ts';
 import { problem } from '../core/codes.ts';
 import type { UsableModel } from './installed.ts';
 import {
@@ -14,7 +16,6 @@ import {
   type Slot,
   type Slots,
 } from './slots.ts';
-import { until } from './until.ts';
 
 /** A request that chose its revision just before the pointer moved still borrows the old instance. */
 const DRAIN_GRACE_MS = 2000;
