@@ -175,7 +175,7 @@ const openGuards = async (settings: SpeechSettings, log: Log, options: StartOpti
   });
   const onFault = (thrown: unknown): void =>
     log.error({ err: thrown }, 'keys file cannot be used; the keys stay as they were');
-  return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: Date.now };
+  return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: () => performance.now() };
 };
 
 const subtitlesOf = ({ values }: SpeechSettings) => ({
