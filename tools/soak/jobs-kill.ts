@@ -149,6 +149,14 @@ const waitUntilSettled = async (
   return states;
 };
 
+/** Between two lives of the service: an utterance that was kept must never have been recognised and kept again. */
+const checkRepeated = async (place: string, faults: string[]): Promise<void> => {
+  await using store = await openStore(place, createSilentLog());
+  const rows = await store.query(DOMAIN, 'job_utterance', {});
+  const repeated = rows.filter(({ version }) => version > 1).map(({ id }) => id);
+  if (repeated.length > 0) faults.push(`utterances recognised again although they were kept: ${repeated.join()}`);
+};
+
 /** What the database and the folders say once nothing runs any more. */
 const inspect = async (place: string, dataDir: string, faults: string[]): Promise<void> => {
   await using store = await openStore(place, createSilentLog());
@@ -196,6 +204,7 @@ export const killJobs = async (kills: number, seed: number, storageUrl = ''): Pr
       const { service } = load;
       load.service = undefined;
       await service?.kill();
+      await checkRepeated(storageUrl || join(data.path, 'speech.sqlite'), faults);
       load.service = await startService(data.path, settings);
     }
     load.stopping = true;
