@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'kit/settings': [],
   'kit/setting-kinds': ['kit/settings'],
   'kit/log': [],
+  'kit/s3': [],
   'kit/command-line': ['kit/settings'],
   'kit/store': ['kit/problem', 'kit/ids', 'kit/log', 'kit/clock'],
   'kit/http': ['kit'],
