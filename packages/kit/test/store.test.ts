@@ -132,6 +132,33 @@ eachStore((driver) => {
     assert.equal(races.filter((each) => each.status === 'fulfilled').length, 1);
   });
 
+  it('refuses a commit when what it was formed from has changed, though it writes other rows', async () => {
+    await using database = await driver.createDatabase();
+    const store = await database.open();
+    const role = (id: string): Change => ({ ...put(id), kind: 'role' }) as Change;
+    const check = (expect: number): Change => ({ op: 'check', kind: 'role', id: 'r', expect });
+    const still = (since: number, ...kinds: string[]): Change => ({ op: 'still', kinds, since });
+    const { seq } = await store.commit('d', [role('r'), put('a')]);
+    await store.commit('d', [check(1), still(seq, 'role', 'user'), put('b')]);
+    await store.commit('d', [role('r')]);
+    await assert.rejects(store.commit('d', [check(1), put('c')]), conflict('version', 'role', 'r'));
+    await assert.rejects(
+      store.commit('d', [check(0), { op: 'drop', kind: 'role', id: 'r' }]),
+      conflict('version', 'role', 'r'),
+    );
+    await assert.rejects(
+      store.commit('d', [still(seq, 'role', 'user'), put('c')]),
+      conflict('stale', 'role', 'r', String(seq + 2)),
+    );
+    await assert.rejects(
+      store.commit('d', [still(seq, 'user'), put('c')]),
+      conflict('stale', 'user', 'b', String(seq + 1)),
+    );
+    assert.equal(await store.get('d', 'user', 'c'), undefined);
+    await store.commit('d', [still(seq + 2, 'role', 'user'), check(2), { ...put('q'), quiet: true } as Change]);
+    assert.deepEqual((await store.commit('d', [still(seq + 2, 'user'), put('a')])).seq, seq + 3);
+  });
+
   it('frees the old key when a row changes it, and lets keys move between the rows of one commit', async () => {
     await using database = await driver.createDatabase();
     const store = await database.open();

@@ -31,7 +31,8 @@ export type PutOp = {
   readonly quiet: boolean;
 };
 export type DropOp = Omit<PutOp, 'op' | 'json' | 'unique'> & { readonly op: 'drop' };
-export type Op = PutOp | DropOp | { readonly op: 'journal'; readonly entry: JournalText } | WorkOp;
+export type GuardOp = Extract<Change, { op: 'check' | 'still' }>;
+export type Op = PutOp | DropOp | GuardOp | { readonly op: 'journal'; readonly entry: JournalText } | WorkOp;
 export type WorkOp = Extract<Change, { op: 'enqueue' | 'dequeue' | 'renew' }>;
 
 /** The Problem of anything that cannot be kept; `param` names the part at fault. */
@@ -93,6 +94,23 @@ const toRowOp = (change: Extract<Change, { op: 'put' | 'drop' }>): Op => {
   return { op: 'put', kind, id, json: toJsonText(change.data, 'data'), unique, expect, quiet };
 };
 
+const toGuardOp = (change: GuardOp): Op => {
+  if (change.op === 'check') {
+    const { kind, id, expect } = change;
+    return {
+      op: 'check',
+      kind: checkText(kind, 'kind'),
+      id: checkText(id, 'id'),
+      expect: checkNumber(expect, 'expect'),
+    };
+  }
+  return {
+    op: 'still',
+    kinds: change.kinds.map((kind) => checkText(kind, 'kind')),
+    since: checkNumber(change.since, 'since'),
+  };
+};
+
 const checkOptional = (value: string | null, param: string): string | null =>
   value === null ? null : checkText(value, param, MAX_DOCUMENT_BYTES);
 
@@ -133,6 +151,7 @@ export const toOps = (domain: string, changes: readonly Change[]): Op[] => {
   }
   return changes.map((change) => {
     if (change.op === 'put' || change.op === 'drop') return toRowOp(change);
+    if (change.op === 'check' || change.op === 'still') return toGuardOp(change);
     if (change.op === 'journal') return toJournalOp(change.entry);
     return toWorkOp(change);
   });

@@ -5,6 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { COMMIT_FUNCTIONS } from './postgres-functions.ts';
+import { GUARD_FUNCTIONS } from './postgres-guards.ts';
 
 const STEP_1 = `
   CREATE TABLE parley.domains (
@@ -48,7 +49,7 @@ const STEP_1 = `
   ${COMMIT_FUNCTIONS}
 `;
 
-const STEPS: readonly string[] = [STEP_1];
+const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS];
 
 /** Any number will do, as long as all versions of this program use the same. */
 export const SCHEMA_LOCK = 7_274_391;

@@ -3,7 +3,7 @@
  * each request a savepoint in it, so that one refusal harms no neighbour and all share one disk sync.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type DropOp, type JournalText, lastWrites, type Op, type PutOp, type WorkOp } from './ops.ts';
+import { type DropOp, type GuardOp, type JournalText, lastWrites, type Op, type PutOp, type WorkOp } from './ops.ts';
 import { createClaims } from './sqlite-claim.ts';
 import { type Claim, type ClaimRequest, Conflict } from './store.ts';
 
@@ -91,6 +91,30 @@ const createRows = (db: DatabaseSync) => {
   };
 };
 
+/** Throws the Conflict of a guard that does not hold. */
+const createGuards = (db: DatabaseSync) => {
+  const version = db.prepare('SELECT version FROM rows WHERE domain = ? AND kind = ? AND id = ?');
+  const newest = db.prepare(
+    `SELECT seq, kind, id FROM feed WHERE domain = ? AND seq > ? AND kind IN (SELECT value FROM json_each(?))
+     ORDER BY seq DESC LIMIT 1`,
+  );
+  const gone = db.prepare('SELECT feed_gone FROM domains WHERE domain = ?');
+  return (domain: string, op: GuardOp): void => {
+    if (op.op === 'check') {
+      const found = (version.get(domain, op.kind, op.id) as { version: number } | undefined)?.version ?? 0;
+      if (op.expect !== found) throw new Conflict('version', op.kind, op.id);
+      return;
+    }
+    // What is no longer kept of the feed counts as changed.
+    const feedGone = (gone.get(domain) as { feed_gone: number } | undefined)?.feed_gone ?? 0;
+    if (op.since < feedGone) throw new Conflict('stale', op.kinds[0] ?? '', '', String(feedGone));
+    const changed = newest.get(domain, op.since, JSON.stringify(op.kinds)) as
+      | { seq: number; kind: string; id: string }
+      | undefined;
+    if (changed) throw new Conflict('stale', changed.kind, changed.id, String(changed.seq));
+  };
+};
+
 const toKeysText = (op: PutOp | DropOp): string => (op.op === 'put' ? JSON.stringify(op.unique) : '[]');
 
 /**
@@ -153,6 +177,7 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
   const writeRow = createRows(db);
   const uniques = createUniques(db);
   const writeWork = createWork(db);
+  const guard = createGuards(db);
   const journal = db.prepare(
     `INSERT INTO journal (domain, seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -169,6 +194,7 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
     for (const op of ops) {
       if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, nextSeq));
       else if (op.op === 'drop') writeRow(domain, op, nextSeq);
+      else if (op.op === 'check' || op.op === 'still') guard(domain, op);
       else if (op.op === 'journal') writeJournal(domain, nextSeq(), op.entry);
       else writeWork(domain, op);
     }

@@ -88,6 +88,22 @@ export type Change =
       readonly expect?: number;
       readonly quiet?: boolean;
     }
+  | {
+      /** Writes nothing; fails with a Conflict unless the row has this version now. */
+      readonly op: 'check';
+      readonly kind: string;
+      readonly id: string;
+      readonly expect: number;
+    }
+  | {
+      /**
+       * Writes nothing; fails with a Conflict (`stale`) when a row of one of these kinds was changed, not quietly, by a
+       * commit after the one with the sequence number `since`. Stands before the changes of its own commit.
+       */
+      readonly op: 'still';
+      readonly kinds: readonly string[];
+      readonly since: number;
+    }
   | { readonly op: 'journal'; readonly entry: JournalEntry }
   | {
       readonly op: 'enqueue';
@@ -130,11 +146,14 @@ export type Committed = { readonly seq: number; readonly versions: ReadonlyMap<s
 /** A commit was refused and changed nothing. */
 export class Conflict extends Error {
   override name = 'Conflict';
-  /** `version`: the row is not at the version expected. `unique`: a key is taken. `lease`: another owner holds it. */
-  readonly reason: 'version' | 'unique' | 'lease';
+  /**
+   * `version`: the row is not at the version expected. `unique`: a key is taken. `lease`: another owner holds it.
+   * `stale`: the row, which is the newest of its like, changed after the sequence number named.
+   */
+  readonly reason: 'version' | 'unique' | 'lease' | 'stale';
   readonly kind: string;
   readonly id: string;
-  /** Name of the unique key that is taken. */
+  /** Name of the unique key that is taken; for `stale` the sequence number of the change, in digits. */
   readonly key: string | undefined;
 
   constructor(reason: Conflict['reason'], kind: string, id: string, key?: string) {
@@ -176,6 +195,8 @@ export type ClaimRequest = {
   readonly leaseMs: number;
   readonly limit: number;
   readonly nowMs: number;
+  /** Ids of items this process cannot work on; they are left to others. */
+  readonly except?: readonly string[];
 };
 
 export type Store = AsyncDisposable & {
