@@ -13,7 +13,7 @@ import type { SipAccount, SipAccounts } from './endpoints/own-user.ts';
 import { furnishDomain } from './first-run.ts';
 import { clearModelRows, type Model, openModel } from './model/model.ts';
 import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
-import { activeConfiguration } from './resources/configurations.ts';
+import { contentInForce } from './resources/configurations.ts';
 import type { UsersParts } from './resources/users.ts';
 import { type Engine, memoryOf } from './rest/engine.ts';
 import { isObject, type Json } from './rest/json.ts';
@@ -78,6 +78,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
       furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
       clearLeftovers: (name) => clearing.leftovers(name, store),
     },
+    configurations: { isShared: store.driver === 'postgres' },
   } satisfies ResourcesParts);
   const domains = stack.use(
     await openDomains({ store, kinds: resources.all, log, masterName: values['bootstrap.domain'] }),
@@ -159,8 +160,7 @@ const LEFTOVER_KINDS = [
 ];
 
 const aliasIn = (master: Domain, host: string): string | undefined => {
-  const content = activeConfiguration(master)?.content;
-  const aliases = isObject(content) ? content.aliases : undefined;
+  const aliases = contentInForce(master)?.content.aliases;
   const name = isObject(aliases) ? aliases[host] : undefined;
   return typeof name === 'string' ? name : undefined;
 };

@@ -6,10 +6,10 @@ import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { createSystemCaller } from './auth/system-caller.ts';
 import type { Platform } from './platform.ts';
-import { activeConfiguration } from './resources/configurations.ts';
+import { contentInForce } from './resources/configurations.ts';
 import { createEntity } from './rest/create.ts';
 import { readInput } from './rest/draft.ts';
-import { isObject } from './rest/json.ts';
+import { isObject, type Json } from './rest/json.ts';
 
 const PRUNE_MS = 3_600_000;
 const PRUNE_ROWS = 500;
@@ -61,10 +61,9 @@ const pruneForEver = async ({ engine: { domains } }: Platform, clock: Clock, sig
 /** Makes the domains that the active configuration names and that are missing; never removes one. */
 const makeDomains = async ({ engine, resources }: Platform): Promise<void> => {
   const { master } = engine.domains;
-  const content = activeConfiguration(master)?.content;
-  const wanted = isObject(content) && Array.isArray(content.domains) ? content.domains : [];
+  const wanted = contentInForce(master)?.content.domains;
   const caller = createSystemCaller(master);
-  for (const each of wanted.filter(isObject)) {
+  for (const each of Array.isArray(wanted) ? parentsFirst(wanted.filter(isObject)) : []) {
     if (engine.domains.names().includes(String(each.name))) continue;
     const { name, parent, solution } = each;
     const body = { name, ...(parent ? { parent } : {}), ...(solution ? { solution } : {}) };
@@ -74,4 +73,17 @@ const makeDomains = async ({ engine, resources }: Platform): Promise<void> => {
       input: readInput(resources.domains, body, false),
     });
   }
+};
+
+/** In an order in which every parent that is among them comes before its children. */
+const parentsFirst = (wanted: readonly Json[]): Json[] => {
+  const byName = new Map(wanted.map((each) => [String(each.name), each]));
+  const ordered = new Set<Json>();
+  const place = (each: Json, below: ReadonlySet<Json>): void => {
+    const parent = byName.get(String(each.parent));
+    if (parent && !below.has(parent)) place(parent, new Set([...below, each]));
+    ordered.add(each);
+  };
+  for (const each of wanted) place(each, new Set([each]));
+  return [...ordered];
 };

@@ -463,6 +463,25 @@ eachStore((driver) =>
         assert.equal((await admin.call('DELETE', `${path}/${second.id}`)).status, 204);
       });
 
+      it('stay in force with their last valid content while an edit is not valid', async () => {
+        const path = 'master/configurations';
+        const older = await post(path, { name: unique('c') });
+        const content = { sites: [{ name: 's' }], general: { kept: 1 } };
+        const active = await post(path, { name: unique('c'), content });
+        const broken = await admin.call('PATCH', `${path}/${active.id}`, { body: { content: { sites: 'none' } } });
+        assert.deepEqual([broken.body.state, broken.body.content.sites], ['initial', 'none']);
+        assert.match(broken.body.ext.warnings, /version 1 stays in force/);
+        assert.ok(!JSON.stringify(broken.body).includes('last_valid'), 'the copy is nobody’s to see');
+        await refused('DELETE', `${path}/${active.id}`, undefined, 422, 'id');
+        const params = encodeURIComponent(JSON.stringify({ objtype: 'configuration', objid: active.id }));
+        const [entry] = await get(`journal/changes?params=${params}`);
+        assert.ok(!JSON.stringify(entry).includes('last_valid'));
+        await refused('GET', `${path}?filter={"last_valid":null}`, undefined, 400);
+        const mended = await admin.call('PATCH', `${path}/${active.id}`, { body: { content: { sites: [] } } });
+        assert.deepEqual([mended.body.state, mended.body.ext.warnings], ['valid', '']);
+        assert.equal((await admin.call('DELETE', `${path}/${older.id}`)).status, 204);
+      });
+
       it('make the domains they name', async () => {
         const name = `made-${++serial}`;
         await post('master/configurations', { name: unique('c'), content: { domains: [{ name, solution: 'pbx' }] } });

@@ -51,5 +51,10 @@ describe('a sign-in without a domain', () => {
     assert.deepEqual([changed.status, changed.body?.state], [200, 'valid'], changed.text);
     assert.equal(await statusOf('of-one', PWD, 'ONE.example:8080'), 200);
     assert.equal(await statusOf('of-one', PWD, 'two.example'), 401);
+    await admin.call('POST', 'master/configurations', { body: { name: 'older' } });
+    await admin.call('PATCH', path, { body: { opts: { title: 'active again' } } });
+    const broken = await admin.call('PATCH', path, { body: { content: { sites: 'none' } } });
+    assert.deepEqual([broken.status, broken.body?.state], [200, 'initial'], broken.text);
+    assert.equal(await statusOf('of-one', PWD, 'one.example'), 200, 'an invalid edit changes nothing that runs');
   });
 });

@@ -24,15 +24,15 @@ export type EntryParts = {
 export const createEntry = (parts: EntryParts, before: Side | undefined, after: Side | undefined): JournalEntry => ({
   ...parts,
   cmdtype: after === undefined ? 'delete' : before === undefined ? 'create' : 'update',
-  fields: before && after ? changedFields(before.stored, after.stored).join() : null,
+  fields: before && after ? changedFields(before, after).join() : null,
   obj: (after ?? before!).shown as { [key: string]: unknown },
 });
 
 const isObject = (value: unknown): value is Entity =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Names in flat form (`opts.roles`) of what differs. The stamp of the write itself is no change. */
-const changedFields = (before: Entity, after: Entity): string[] => {
+/** Names in flat form (`opts.roles`) of what differs and may be seen. The stamp of the write itself is no change. */
+const changedFields = (before: Side, after: Side): string[] => {
   const names: string[] = [];
   const compare = (left: unknown, right: unknown, name: string): void => {
     if (left === right) return;
@@ -42,6 +42,10 @@ const changedFields = (before: Entity, after: Entity): string[] => {
       }
     } else if (JSON.stringify(left) !== JSON.stringify(right)) names.push(name);
   };
-  compare(before, after, '');
-  return names.filter((name) => name !== 'ext.lwt').sort();
+  compare(before.stored, after.stored, '');
+  const isShown = (name: string): boolean => {
+    const head = name.split('.', 1)[0]!;
+    return Object.hasOwn(before.shown, head) || Object.hasOwn(after.shown, head);
+  };
+  return names.filter((name) => name !== 'ext.lwt' && isShown(name)).sort();
 };

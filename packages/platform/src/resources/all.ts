@@ -3,7 +3,7 @@
 import type { RowsOfClasses } from '../model/class-options.ts';
 import type { Resource } from '../rest/resource.ts';
 import { createClasses } from './classes.ts';
-import { configurations } from './configurations.ts';
+import { type ConfigurationsParts, createConfigurations } from './configurations.ts';
 import { contactGroups } from './contact-groups.ts';
 import { contacts } from './contacts.ts';
 import { createDomainsResource, type DomainsResourceParts } from './domains.ts';
@@ -23,6 +23,7 @@ export type ResourcesParts = {
   readonly users: UsersParts;
   readonly classes: RowsOfClasses;
   readonly domains: DomainsResourceParts;
+  readonly configurations: ConfigurationsParts;
 };
 
 export type Resources = Readonly<
@@ -35,6 +36,7 @@ export const createResources = (parts: ResourcesParts): Resources => {
   const users = createUsers(parts.users);
   const classes = createClasses(parts.classes);
   const domains = createDomainsResource(parts.domains);
+  const configurations = createConfigurations(parts.configurations);
   const all = [
     createStorages(parts.storages),
     users,

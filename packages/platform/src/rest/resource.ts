@@ -74,6 +74,8 @@ export type Declaration = {
   readonly counters?: readonly string[];
   /** Sets further stamps when the write is certain. */
   stamp?(draft: Json, lwt: string): Json;
+  /** Stored beside the fields, set by `beforeSave`, never shown: not in answers, journal, filters or exports. */
+  readonly hidden?: readonly string[];
   /** Changes what callers see, beyond masked secrets. */
   show?(entity: Json, domain: Domain): Json;
   readonly summary: string;
@@ -90,6 +92,7 @@ export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | '
     readonly lookup: readonly string[];
     readonly listMask: Mask;
     readonly counters: readonly string[];
+    readonly hidden: readonly string[];
     isExclusive(mode: SaveContext['mode'], body: Json, held: Entity | undefined): boolean;
     /** True name of a field, whatever its spelling. */
     fieldOf(name: string): string;
@@ -190,6 +193,7 @@ export const defineResource = (declared: Declaration): Resource => {
     lookup: [id, ...(declared.lookup ?? [])],
     listMask: maskOf(declared.list, fieldOf),
     counters: declared.counters ?? [],
+    hidden: declared.hidden ?? [],
     isExclusive: typeof exclusive === 'function' ? exclusive : () => exclusive,
     fieldOf,
     resolve: createResolver(fields, fieldOf),

@@ -5,9 +5,9 @@ import { SECRET_MASK } from './field.ts';
 import { isObject, type Json } from './json.ts';
 import type { Resource } from './resource.ts';
 
-/** The entity with its secrets masked. */
+/** The entity with its secrets masked and without what is hidden. */
 export const redact = (resource: Resource, entity: Entity): Json => {
-  let shown: Json = entity as Json;
+  let shown: Json = withoutHidden(resource.hidden, entity);
   for (const [name, field] of Object.entries(resource.fields)) {
     if (field.transient) continue;
     if (field.compares === 'secret') {
@@ -18,6 +18,11 @@ export const redact = (resource: Resource, entity: Entity): Json => {
   }
   return shown;
 };
+
+const withoutHidden = (hidden: readonly string[], entity: Entity): Json =>
+  hidden.some((name) => Object.hasOwn(entity, name))
+    ? Object.fromEntries(Object.entries(entity).filter(([name]) => !hidden.includes(name)))
+    : (entity as Json);
 
 const maskMembers = (value: Json, secrets: ReadonlySet<string>): Json => {
   const masked: Json = { ...value };
