@@ -69,6 +69,18 @@ eachStore((driver) => {
     assert.deepEqual(await claimIds(store, { limit: 9 }), ['a3', 'a4']);
   });
 
+  it('leaves alone what the claimer cannot work on, however much of it waits', async () => {
+    await using database = await driver.createDatabase();
+    const store = await database.open();
+    const others = Array.from({ length: 100 }, (_, index) => `x${index}`);
+    await store.commit(
+      'd',
+      [...others, 'mine', 'more'].map((id) => enqueue(id, { priority: id.startsWith('x') ? 1 : 0 })),
+    );
+    assert.deepEqual(await claimIds(store, { limit: 5, except: others }), ['mine', 'more']);
+    assert.deepEqual(await claimIds(store, { owner: 'other' }), ['x0']);
+  });
+
   it('gives an item again when its lease is over, and counts', async () => {
     await using database = await driver.createDatabase();
     const store = await database.open();

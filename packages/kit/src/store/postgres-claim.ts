@@ -1,8 +1,8 @@
 /**
- * Claims on PostgreSQL, one statement: $1 domain, $2 queue, $3 now, $4 limit, $5 owner, $6 end of the lease. Shares and
- * `rank` as in sqlite-claim.ts. Items that another claim holds at this moment are passed over, so more are looked at
- * than are wanted. The conditions stand twice, because an item that was claimed since the statement began is looked at
- * again, and only by the outer ones.
+ * Claims on PostgreSQL, one statement: $1 domain, $2 queue, $3 now, $4 limit, $5 owner, $6 end of the lease, $7 ids to
+ * leave alone. Shares and `rank` as in sqlite-claim.ts. Items that another claim holds at this moment are passed over,
+ * so more are looked at than are wanted. The conditions stand twice, because an item that was claimed since the
+ * statement began is looked at again, and only by the outer ones.
  */
 
 /** Claims of one share that may run at the same moment without one coming back with less than there is. */
@@ -23,6 +23,7 @@ export const CLAIM = `
     FROM shares CROSS JOIN LATERAL (
       SELECT no, priority FROM parley.work w
       WHERE w.domain = $1 AND w.queue = $2 AND w.share = shares.share AND w.until_at <= $3 AND w.ready_at <= $3
+        AND w.id <> ALL ($7::text[])
       ORDER BY w.priority DESC, w.no LIMIT $4::bigint + ${MAX_AT_ONCE}) c
     LEFT JOIN running USING (share)),
   picked AS (

@@ -100,9 +100,9 @@ const createReads = (ask: Ask, indexedKinds: ReadonlySet<string>) => {
       return (await ask(historySql(POSTGRES_HISTORY, domain, query, bind), values)).map(toHistoryEntry);
     },
     claim: async (...[domain, queue, request]: Parameters<Store['claim']>): Promise<Claim[]> => {
-      const { owner, leaseMs, limit, nowMs } = request;
+      const { owner, leaseMs, limit, nowMs, except = [] } = request;
       const untilMs = nowMs + leaseMs;
-      const rows = await ask<[string, number]>(CLAIM, [domain, queue, nowMs, limit, owner, untilMs], 'claim');
+      const rows = await ask<[string, number]>(CLAIM, [domain, queue, nowMs, limit, owner, untilMs, except], 'claim');
       return rows.map(([id, attempt]) => ({ id, attempt, untilMs }));
     },
     pruneJournal: async (domain: string, before: string, limit: number) => {

@@ -19,16 +19,20 @@ const PICK = `
     coalesce(n, 0) + row_number() OVER (PARTITION BY w.share ORDER BY w.priority DESC, w.no) AS rank
   FROM shares JOIN work w ON w.no IN (
     SELECT no FROM work WHERE domain = :domain AND queue = :queue AND share = shares.share
-      AND until_at <= :now AND ready_at <= :now ORDER BY priority DESC, no LIMIT :limit)
+      AND until_at <= :now AND ready_at <= :now AND id NOT IN (SELECT value FROM json_each(:except)) ORDER BY priority DESC, no LIMIT :limit)
   LEFT JOIN running ON running.share = w.share
   ORDER BY w.priority DESC, rank, w.no LIMIT :limit`;
 
 export const createClaims = (db: DatabaseSync) => {
   const pick = db.prepare(PICK);
   const lease = db.prepare('UPDATE work SET owner = ?, until_at = ?, attempt = ? WHERE no = ?');
-  return (domain: string, queue: string, { owner, leaseMs, limit, nowMs }: ClaimRequest): Claim[] => {
+  return (domain: string, queue: string, { owner, leaseMs, limit, nowMs, except = [] }: ClaimRequest): Claim[] => {
     const untilMs = nowMs + leaseMs;
-    const found = pick.all({ domain, queue, now: nowMs, limit }) as { no: number; id: string; attempt: number }[];
+    const found = pick.all({ domain, queue, now: nowMs, limit, except: JSON.stringify(except) }) as {
+      no: number;
+      id: string;
+      attempt: number;
+    }[];
     return found.map(({ no, id, attempt }) => {
       lease.run(owner, untilMs, attempt + 1, no);
       return { id, attempt: attempt + 1, untilMs };
