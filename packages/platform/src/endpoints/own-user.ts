@@ -1,7 +1,8 @@
 /** What people see and keep of themselves: `user/info` and `user/ext`. Both act on the account's home domain. */
 import type { FastifyRequest } from 'fastify';
+import { emailOf } from '../auth/email.ts';
 import { badRequest } from '../codes.ts';
-import type { Caller, Domain, Entity, User } from '../domains/types.ts';
+import type { Caller, Domain, Entity } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { callerOf, type JsonSchema, type RestCall, type RestEndpoint } from '../rest/endpoint.ts';
 import { type Engine, memoryOf, nameIgnored } from '../rest/engine.ts';
@@ -20,7 +21,6 @@ const INFO = '/rest/v1/user/info';
 const EXT = '/rest/v1/user/ext';
 const MAX_EXT_BYTES = 65_536;
 const MAX_EXT_DEPTH = 8;
-const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
 const string: JsonSchema = { type: 'string' };
 const INFO_SCHEMA: JsonSchema = {
@@ -39,13 +39,6 @@ const INFO_SCHEMA: JsonSchema = {
   },
 };
 const EXT_SCHEMA: JsonSchema = { type: 'object', additionalProperties: true };
-
-/** An account has no field for it: `ext.email`, else `opts.email`, else a login that is an address. */
-const emailOf = ({ ext, opts, login }: User): string => {
-  const known = [ext.email, opts.email].find((value) => typeof value === 'string' && value !== '');
-  if (typeof known === 'string') return known;
-  return ADDRESS.test(login) ? login : '';
-};
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 

@@ -25,6 +25,8 @@ export type WriteRequest = {
   readonly mode: Mode | 'remove';
   readonly body: Json;
   readonly ifMatch?: string | undefined;
+  /** Changes of further rows of the domain in the same commit; a Conflict about one of them is thrown as it is. */
+  readonly along?: readonly Change[];
   /** The draft out of the newest version; undefined removes it. Runs again when the write is formed anew. */
   form(previous: Entity | undefined): Json | undefined;
 };
@@ -228,7 +230,7 @@ const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json 
 
 const commit = async (
   parts: WriterParts,
-  { domain, caller }: WriteRequest,
+  { domain, caller, along = [] }: WriteRequest,
   changed: readonly Planned[],
   counters: ReadonlyMap<string, number>,
 ): Promise<void> => {
@@ -242,6 +244,7 @@ const commit = async (
       : { op: 'drop', kind, id, expect };
     return [row, { op: 'journal', entry: entryOf(resource, id, before, next, caller, dtutc) }];
   });
+  changes.push(...along);
   for (const [counter, value] of counters) {
     changes.push({ op: 'put', kind: 'counter', id: counter, data: { value }, quiet: true });
   }
@@ -280,12 +283,13 @@ const entryOf = (
 /** Makes the next attempt see what this one did not know; throws what another attempt would not mend. */
 const recover = async (
   thrown: unknown,
-  { domain }: WriteRequest,
+  { domain, along = [] }: WriteRequest,
   changed: readonly Planned[],
   numbers: { skip(domain: string, counter: string): void },
 ): Promise<void> => {
   if (thrown instanceof StoreUnavailable) throw problem('unavailable', { retryAfterSec: 5, cause: thrown });
   if (!(thrown instanceof Conflict)) throw thrown;
+  if (along.some((change) => 'kind' in change && change.kind === thrown.kind && change.id === thrown.id)) throw thrown;
   if (thrown.reason === 'version') {
     for (const { resource, id } of changed) await domain.refresh(resource.kind as Kind, id);
     return;
