@@ -178,6 +178,8 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
   const uniques = createUniques(db);
   const writeWork = createWork(db);
   const guard = createGuards(db);
+  const runOther = (domain: string, op: GuardOp | WorkOp): void =>
+    op.op === 'check' || op.op === 'still' ? guard(domain, op) : writeWork(domain, op);
   const journal = db.prepare(
     `INSERT INTO journal (domain, seq, dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -194,9 +196,8 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
     for (const op of ops) {
       if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, nextSeq));
       else if (op.op === 'drop') writeRow(domain, op, nextSeq);
-      else if (op.op === 'check' || op.op === 'still') guard(domain, op);
       else if (op.op === 'journal') writeJournal(domain, nextSeq(), op.entry);
-      else writeWork(domain, op);
+      else runOther(domain, op);
     }
     uniques.take(domain, coming);
     seqs.set(domain, seq);
