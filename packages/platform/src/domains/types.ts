@@ -65,11 +65,17 @@ export type Rights = {
   directRolesOf(userId: string): readonly string[];
   /** Direct roles and those of every group the user is in, through included groups too. Sorted. */
   deepRolesOf(userId: string): readonly string[];
+  /** The same of a user that is at hand; nothing is kept of it. */
+  rolesOf(user: Entity): readonly string[];
   /** Ids of the users listed in this group or in any group it includes. */
   deepUsersOf(groupId: string): readonly string[];
 };
 
-/** One domain with its descriptor collections in memory. Nothing of another domain can be reached through it. */
+/**
+ * One domain with its descriptor collections. Nothing of another domain can be reached through it. Kinds that grow with
+ * the people served (users, contacts …) may lie in the Store: ask for them inside `read`, which waits where it has to;
+ * outside of it what is not in memory is refused with 503.
+ */
 export type Domain = {
   readonly name: string;
   readonly isMaster: boolean;
@@ -88,6 +94,19 @@ export type Domain = {
   /** The value of a setting, or undefined. */
   setting(key: string): Entity | undefined;
   readonly rights: Rights;
+  /**
+   * Runs synchronous code over the domain and answers what it does: at once when all it asks for is in memory, else as
+   * a promise. It may run more than once, so it changes nothing.
+   */
+  read<T>(run: (domain: Domain) => T): T | Promise<T>;
+  /** Every entity of a kind, in pages: one where it is in memory. */
+  pages(kind: Kind): AsyncIterable<readonly Entity[]>;
+  /** Entities of a kind that pass, at most `most`. `name` stands for the test within one run. */
+  select(kind: Kind, name: string, test: (entity: Entity) => boolean, most?: number): readonly Entity[];
+  /** Says that these are about to be asked for, so that they are read together and not one by one. */
+  need(kind: Kind, ids: readonly string[]): void;
+  /** The same for holders of values of a key. */
+  needBy(kind: Kind, key: string, values: readonly string[]): void;
 };
 
 /** A change of one descriptor entity that is durable and visible, made here or by another node. */
@@ -130,8 +149,8 @@ export type Caller = {
   readonly roles: readonly string[];
   /** Client address, for bans, the journal and limits. */
   readonly address: string;
-  /** How the call proved itself; `system` is the platform itself (first run, scripts). */
-  readonly session: { readonly kind: 'cookie' | 'token'; readonly id: string } | { readonly kind: 'system' };
+  /** How the call proved itself; `system` is the platform itself (first run), `script` a run of a service script. */
+  readonly session: { readonly kind: 'cookie' | 'token' | 'script'; readonly id: string } | { readonly kind: 'system' };
   /** True when the caller's own routes include every one of these: the coverage rule on ways to more rights. */
   covers(routes: readonly RouteRule[]): boolean;
 };

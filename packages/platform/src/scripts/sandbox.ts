@@ -1,0 +1,33 @@
+/** Where expressions and code run, as the interpreter sees it; sandbox-pool.ts is the real one. */
+
+export type Evaluation = {
+  readonly source: string;
+  /** Makes the value visible under this name to the evaluations after it. */
+  readonly as?: string;
+};
+
+export type EvaluateOptions = {
+  /** JSON text of an object: the names that are visible. */
+  readonly scope: string;
+  /** Statements with `return` instead of expressions. */
+  readonly isCode?: boolean;
+  /** Ends with the first value that is true. */
+  readonly untilTrue?: boolean;
+  readonly signal: AbortSignal;
+};
+
+/** What one run may use of the sandbox: its processor time is counted, and runs that used little come first. */
+export type SandboxRun = {
+  /** Values in order. Throws a ScriptFault: expression, cpu, memory, size, busy, aborted. */
+  evaluate(each: readonly Evaluation[], options: EvaluateOptions): Promise<unknown[]>;
+  /** Milliseconds of a processor used so far. */
+  cpuMs(): number;
+};
+
+export type Sandbox = AsyncDisposable & {
+  openRun(): SandboxRun;
+  /** What is wrong with each, undefined where nothing is. Compiles only; nothing runs. */
+  compile(
+    sources: readonly { readonly source: string; readonly isCode: boolean }[],
+  ): Promise<readonly (string | undefined)[]>;
+};
