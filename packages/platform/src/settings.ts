@@ -44,6 +44,14 @@ export const PLATFORM_SETTINGS = {
   'session.max_per_user': int(100, 'Sessions of one user at once; the oldest ends.', { min: 1, max: 10_000 }),
   'ban.key': choice(['address+login', 'address', 'login'], 'address+login', 'What failed sign-ins are counted by.'),
   'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
+  site: text(
+    '',
+    'Name of the site this server stands on, where an installation has several; OAuth providers belong to one.',
+  ),
+  'oauth.allow_http_hosts': list(
+    [],
+    'Hosts (host:port) of OAuth providers that may be reached without TLS; for tests.',
+  ),
   'files.max_bytes': bytes('256 MiB', 'Largest attachment.'),
   'files.roots': list([], 'Folders that storages of type fs may lie in; the data folder always may.'),
 } satisfies Declaration;

@@ -35,7 +35,7 @@ type NewSession = Owner & {
 };
 
 /** `token` is the secret the client keeps; it is not kept here. */
-type Issued = { readonly token: string; readonly session: Session };
+export type Issued = { readonly token: string; readonly session: Session };
 
 /** `gone`: issued once, ended or expired since. `unknown`: never issued, and so a guess. */
 type Found = { readonly state: 'live'; readonly session: Session } | { readonly state: 'gone' | 'unknown' };

@@ -50,7 +50,7 @@ const REQUESTS: Definition = {
   opts: { expires_mode: 'create', expires_ttl: ONE_DAY_SEC, lookup_properties: ['state_hash', 'token_hash'] },
   properties: [
     words('status', ['initial', 'authorized', 'used', 'failed'], 'initial'),
-    ...['state_hash', 'token_hash', 'nonce'].map((name) => text(name)),
+    ...['state_hash', 'token_hash', 'browser_hash', 'nonce'].map((name) => text(name)),
     text('pkce_verifier', { secret: true }),
     ...['provider_key', 'login', 'domain', 'name', 'email', 'sub', 'address', 'error'].map((name) => text(name)),
     any('claims'),
