@@ -68,7 +68,7 @@ const writeAnew = (): string => {
       mkdirSync(dirname(join(dir, path)), { recursive: true });
       cpSync(path, join(dir, path));
     }
-    const { status } = spawnSync('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], {
+    const { status } = spawnSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund'], {
       cwd: dir,
       stdio: 'inherit',
     });
