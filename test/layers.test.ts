@@ -20,7 +20,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'kit/log': [],
   'kit/s3': [],
   'kit/command-line': ['kit/settings'],
-  'kit/store': ['kit/problem', 'kit/ids', 'kit/log', 'kit/clock'],
+  'kit/thread': [],
+  'kit/store': ['kit/problem', 'kit/ids', 'kit/log', 'kit/clock', 'kit/thread'],
   'kit/http': ['kit'],
   'kit/service': ['kit'],
   'kit/outbound': ['kit'],
@@ -68,6 +69,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'speech/start-support': ['speech', 'kit'],
   'speech/start-jobs': ['speech', 'kit'],
   'speech/run-job': ['speech'],
+  'speech/service': ['speech', 'kit'],
   'speech/main': ['speech', 'kit'],
   'speech/endpoints': ['speech', 'kit'],
   'platform/codes': ['kit/problem'],
@@ -102,8 +104,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kit/ids',
   ],
   'platform/model': ['platform/codes', 'platform/http', 'platform/domains', 'platform/rest', 'kit'],
+  // Databases of others: neither our Store's rows nor our resources.
+  'platform/db-accounts': ['platform/codes', 'platform/domains', 'platform/rest/json', 'kit'],
   'platform/endpoints': [
     'platform/codes',
+    'platform/db-accounts',
     'platform/http',
     'platform/domains',
     'platform/journal',
@@ -146,7 +151,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kit/log',
   ],
   'platform/start': ['platform', 'kit'],
-  'platform/main': ['platform/settings', 'platform/start', 'kit/service'],
+  'platform/service': ['platform/settings', 'platform/start', 'kit/service'],
+  'platform/main': ['platform/service', 'kit/service'],
   parley: ['kit', 'speech', 'platform'],
   'web/shared': [],
   // Exports of a corrected transcript are written by the code that writes the service's own.
@@ -158,7 +164,9 @@ const isBelow = (place: string, prefix: string): boolean => place === prefix || 
 
 /** `packages/speech/src/audio/pcm.ts` → `speech/audio/pcm`. */
 const placeOf = (file: string): string =>
-  relative(resolve(ROOT, 'packages'), file).replace('/src/', '/').replace(/\.tsx?$/, '');
+  relative(resolve(ROOT, 'packages'), file)
+    .replace('/src/', '/')
+    .replace(/\.tsx?$/, '');
 
 const importsOf = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)]

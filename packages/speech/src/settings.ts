@@ -17,6 +17,25 @@ export const SPEECH_SETTINGS = {
     shared: true,
     secret: false,
   }),
+  'spool.url': text(
+    '',
+    'Where uploads of jobs wait: s3://bucket/prefix, or file:///folder (or a path) that all instances see; empty is a folder of the data folder.',
+    { shared: true },
+  ),
+  'spool.endpoint': text('', 'Address of the S3 service; empty is Amazon.', {
+    shared: true,
+    env: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
+  }),
+  'spool.region': text('us-east-1', 'Region of the bucket.', {
+    shared: true,
+    env: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
+  }),
+  'spool.access_key': text('', 'Id of the S3 key.', { shared: true, secret: true, env: ['AWS_ACCESS_KEY_ID'] }),
+  'spool.secret_key': text('', 'Secret of the S3 key.', {
+    shared: true,
+    secret: true,
+    env: ['AWS_SECRET_ACCESS_KEY'],
+  }),
   'server.port': int(
     8090,
     'Port to listen on; 0 takes a free one.',
@@ -48,7 +67,7 @@ export const SPEECH_SETTINGS = {
   'api.model_aliases': map(MODEL_ALIASES, 'Model names that stand for another; "default" is the default model.'),
   'api.cors.enabled': flag(false, 'Answer cross-origin requests of browsers.'),
   'api.cors.origins': list([], 'Origins that may call when CORS is on.'),
-  'ui.enabled': flag(true, 'Serve the test page at /ui.'),
+  'ui.enabled': flag(true, 'Serve the studio at /ui.'),
   'audio.ffmpeg_path': text('ffmpeg', 'Program that decodes what the built-in decoders do not know, where installed.'),
   'audio.ffmpeg_timeout': duration('120s', 'Longest time ffmpeg may go without output.'),
   'audio.max_duration': duration('4h', 'Longest recording.'),

@@ -1,4 +1,6 @@
-/** `/`, the reference under `/docs` and the test page under `/ui`. None needs a key: a browser sends none for a page. */
+/** `/`, the reference under `/docs` and the studio under `/ui`. None needs a key: a browser sends none for a page. */
+import { openPages } from '@parley/kit/http/pages.ts';
+import { builtFolder } from '@parley/web/built.ts';
 import { problem } from '../core/codes.ts';
 import type { SpeechEndpoint } from '../dialects/dialect.ts';
 import { type Asset, createAsset, readAsset, sendAsset } from './assets.ts';
@@ -17,7 +19,7 @@ type Page = { readonly path: string; readonly summary: string; readonly descript
 
 const SHARED_FILES = ['style.css', 'icon.svg'] as const;
 
-/** Every page and its files; the test page only where it is switched on. */
+/** Every page and its files; the studio only where it is switched on. */
 export const pageEndpoints = (parts: PagesParts): SpeechEndpoint[] => {
   const toEndpoint = (page: Page): SpeechEndpoint => ({ method: 'GET', access: 'open', tag: 'server', ...page });
   return [rootPage, ...docsPages(parts), ...(parts.uiEnabled ? uiPages() : [])].map(toEndpoint);
@@ -66,15 +68,20 @@ const docsPages = ({ endpoints, notes, version }: PagesParts): Page[] => {
 };
 
 const uiPages = (): Page[] => {
-  const index = readAsset('ui.html');
-  const files = filesOf('ui.js', 'live.js', 'microphone.js', ...SHARED_FILES).set('', () => index);
+  const pages = openPages(builtFolder('speech'));
+  const handle: Handle = ({ request, reply }) => {
+    const { '*': path = '' } = request.params as { '*'?: string };
+    if (!pages.send(path, request, reply))
+      throw problem('not_found', 'There is no such file; `npm ci` builds the pages.');
+    return reply;
+  };
   return [
     {
       path: '/ui',
-      summary: 'The test page',
-      description: 'Transcribes a recording through the public interface; asks for the key when it is needed.',
-      handle: serve(() => index),
+      summary: 'The studio',
+      description: 'Recordings, jobs and models through the public interface; asks for the key when it is needed.',
+      handle,
     },
-    { path: '/ui/:file', summary: 'Files of the test page', description: '', handle: serveFile(files) },
+    { path: '/ui/*', summary: 'Places within the studio, and its files', description: '', handle },
   ];
 };

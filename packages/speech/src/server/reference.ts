@@ -18,7 +18,7 @@ const PATH_PARAMETER = /:(\w+)/g;
 
 /** The page as HTML. */
 export const renderReference = (endpoints: readonly SpeechEndpoint[], notes: FieldNotes, version: string): string => {
-  const shown = endpoints.filter(({ path }) => !/\/:file$/.test(path));
+  const shown = endpoints.filter(({ path }) => !/\/(:file|\*)$/.test(path));
   const tags = Object.keys(DIALECTS).filter((tag) => shown.some((endpoint) => endpoint.tag === tag));
   return html`<!doctype html>
 <html lang="en">
@@ -33,7 +33,7 @@ export const renderReference = (endpoints: readonly SpeechEndpoint[], notes: Fie
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="top"><div><strong>Parley</strong>
-<nav aria-label="Pages"><a href="/ui">Test page</a><a href="/docs/openapi.json">OpenAPI</a></nav></div></header>
+<nav aria-label="Pages"><a href="/ui">Studio</a><a href="/docs/openapi.json">OpenAPI</a></nav></div></header>
 <main id="main">
 <h1>Speech recognition, reference</h1>
 <p class="faint">Version ${version}. Everything runs on this machine; recordings go nowhere else.</p>

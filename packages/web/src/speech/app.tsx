@@ -1,0 +1,8 @@
+/** The page's routes. */
+import { PageTitle, Shell } from '../shared/layout.tsx';
+
+export const App = () => (
+  <Shell service="speech" nav={[{ items: [{ href: '/', label: 'Home' }] }]}>
+    <PageTitle>Parley</PageTitle>
+  </Shell>
+);
