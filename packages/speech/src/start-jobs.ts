@@ -1,20 +1,20 @@
-/** Composition of everything about jobs: the Store they live in, the queue, the workers, the outbox. */
+/** Composition of everything about jobs: the place of uploads, the queue, the workers, the outbox. */
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
 import { fetchOutbound, readOutboundUrl } from '@parley/kit/outbound.ts';
-import { openStore } from '@parley/kit/store/open.ts';
 import type { Store } from '@parley/kit/store/store.ts';
 import type { Jobs } from './core/speech.ts';
 import { renderJob } from './dialects/native/jobs.ts';
 import { type Admission, createAdmission } from './jobs/admission.ts';
 import { type CallbackParts, oweDelivery, startCallbacks } from './jobs/callback.ts';
+import { createSharedGate, openGate } from './jobs/gate.ts';
+import type { JobRow } from './jobs/job.ts';
 import { type Live, openLive } from './jobs/live.ts';
 import { createQueue, type Queue } from './jobs/queue.ts';
 import { createCleanUp, recover, startSweeper } from './jobs/recover.ts';
-import { openSpool } from './jobs/spool.ts';
+import { openSpool, type SpoolSettings } from './jobs/spool-place.ts';
 import { watchJob } from './jobs/watch.ts';
-import { type RunJob, startWorker } from './jobs/worker.ts';
+import { type RunJob, startWorker, type WorkerLimits } from './jobs/worker.ts';
 import { type SpeechSettings, sizeFor } from './settings.ts';
 import { dataDirOf } from './start-models.ts';
 
@@ -32,47 +32,72 @@ const LOCAL_OWNER = 'local';
 const DELIVERY_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4096;
 
-/** Opens the Store, takes up what an earlier process left, and makes the queue. What must be closed goes on the stack. */
-export const openJobs = async (settings: SpeechSettings, log: Log, stack: AsyncDisposableStack): Promise<JobParts> => {
+/** What the queue needs of the house. */
+export type JobsHouse = {
+  readonly store: Store;
+  readonly log: Log;
+  /** Whether this process has the revision of a model that a job was accepted with. */
+  readonly hasModel: (id: string, revision: string) => boolean;
+};
+
+/** Takes up what an earlier process left, and makes the queue. What must be closed goes on the stack. */
+export const openJobs = async (
+  settings: SpeechSettings,
+  { store, log, hasModel }: JobsHouse,
+  stack: AsyncDisposableStack,
+): Promise<JobParts> => {
   const { values } = settings;
-  const dataDir = dataDirOf(settings);
   const now = Date.now;
-  const store = stack.use(await openStore(values['storage.url'] || join(dataDir, 'speech.sqlite'), log));
-  const owner = store.driver === 'sqlite' ? LOCAL_OWNER : randomUUID();
-  const spool = await openSpool(join(dataDir, 'spool', 'jobs'));
+  const isAlone = store.driver === 'sqlite';
+  const owner = isAlone ? LOCAL_OWNER : randomUUID();
+  const spool = await openSpool(spoolSettingsOf(settings), (thrown) =>
+    log.warn({ err: thrown }, 'the place of uploads does not answer'),
+  );
+  if (!isAlone && !spool.isShared) log.warn('spool.url is not set: jobs accepted here run here only');
   const live = stack.use(await openLive(store, log));
-  const recovery = { store, spool, live, log, now, owner: store.driver === 'sqlite' ? owner : undefined };
+  const canRun = (job: JobRow): boolean =>
+    isAlone || (job.place === spool.place && hasModel(job.model_id, job.model_rev));
+  const limits = workerLimitsOf(settings);
+  const onTerminal = oweDelivery(values['jobs.webhook_on_cancel'], now);
+  const cleanUp = createCleanUp(store, spool, log);
+  const common = { store, spool, live, log, now, canRun, onTerminal, cleanUp };
+  const recovery = { ...common, ...limits, owner: isAlone ? owner : undefined };
   await recover(recovery);
   stack.use(startSweeper(recovery, values['jobs.history_ttl']));
-  const onTerminal = oweDelivery(values['jobs.webhook_on_cancel'], now);
-  const cleanUp = createCleanUp(store, spool);
   const checkCallback = (url: string): void => {
     readOutboundUrl(url, values['jobs.webhook_allowed_hosts'], 'webhook_url');
   };
-  const queue = createQueue({ store, spool, live, now, checkCallback, onTerminal, cleanUp });
+  const admitted = { maxQueued: values['jobs.queue_size'], maxBytes: values['jobs.max_queued_bytes'] };
+  const retryAfterSec = (): number => estimateWaitSec(live);
+  const gate = isAlone ? openGate(store) : createSharedGate(store, live, admitted, retryAfterSec);
+  const queue = createQueue({ ...common, gate, checkCallback });
   const callbacks = stack.use(startCallbacks(callbackParts(settings, store, log, owner)));
   stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.ring()));
   return {
     queue,
     live,
-    admission: createAdmission(
-      live,
-      { maxQueued: values['jobs.queue_size'], maxBytes: values['jobs.max_queued_bytes'] },
-      () => estimateWaitSec(live),
-    ),
+    admission: createAdmission(live, admitted, retryAfterSec),
     watch: (caller, id, options) => watchJob({ store, live, queue }, caller, id, options),
-    startWork: (run) => {
-      const limits = {
-        maxConcurrent: sizeFor(settings).jobWorkers,
-        maxAttempts: values['jobs.max_attempts'],
-        maxQueueWaitMs: values['jobs.max_queue_wait'],
-        maxProcessingMs: values['jobs.max_processing_time'],
-        leaseMs: values['jobs.lease'],
-      };
-      stack.use(startWorker({ store, spool, live, run, log, now, onTerminal, cleanUp, limits, owner }));
-    },
+    startWork: (run) => void stack.use(startWorker({ ...common, run, limits, owner })),
   };
 };
+
+const spoolSettingsOf = (settings: SpeechSettings): SpoolSettings => ({
+  url: settings.values['spool.url'],
+  endpoint: settings.values['spool.endpoint'],
+  region: settings.values['spool.region'],
+  accessKey: settings.values['spool.access_key'],
+  secretKey: settings.values['spool.secret_key'],
+  dataDir: dataDirOf(settings),
+});
+
+const workerLimitsOf = (settings: SpeechSettings): WorkerLimits => ({
+  maxConcurrent: sizeFor(settings).jobWorkers,
+  maxAttempts: settings.values['jobs.max_attempts'],
+  maxQueueWaitMs: settings.values['jobs.max_queue_wait'],
+  maxProcessingMs: settings.values['jobs.max_processing_time'],
+  leaseMs: settings.values['jobs.lease'],
+});
 
 const callbackParts = ({ values }: SpeechSettings, store: Store, log: Log, owner: string): CallbackParts => {
   if (values['jobs.webhook_secret'].length === 0)

@@ -7,6 +7,7 @@ import { createServer, drainingOf, type Listening, listen, type ServerOptions } 
 import { acceptSockets } from '@parley/kit/http/socket.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { printSettings } from '@parley/kit/settings.ts';
+import { openStore } from '@parley/kit/store/open.ts';
 import type { FastifyInstance } from 'fastify';
 import { startMedia } from './audio/media.ts';
 import { problem } from './core/codes.ts';
@@ -54,13 +55,16 @@ export const startSpeech = async (
   options: StartOptions = {},
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
+  const store = stack.use(await openStore(storePlaceOf(settings), log));
   const guardParts = await openGuards(settings, log, options);
   const modelParts = await openModels(settings, log, stack, options.proxyEnv);
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const support = openSupport(settings, modelParts.installed, log, stack);
   const line = openLine(settings, modelParts, media, support, log);
-  const jobs = await openJobs(settings, log, stack);
+  const { installed } = modelParts;
+  const hasModel = (id: string, revision: string): boolean => isUsable(installed.find(id, revision));
+  const jobs = await openJobs(settings, { store, log, hasModel }, stack);
   // Only now is it certain that no other process uses this data folder.
   const spoolDir = await openUploads(dataDirOf(settings));
   const models = onceChosen(modelParts.models, state);
@@ -109,6 +113,9 @@ export const startSpeech = async (
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
+
+const storePlaceOf = (settings: SpeechSettings): string =>
+  settings.values['storage.url'] || join(dataDirOf(settings), 'speech.sqlite');
 
 /** The folder uploads arrive in, empty: what an earlier process was receiving when it died has no owner any more. */
 const openUploads = async (dataDir: string): Promise<string> => {

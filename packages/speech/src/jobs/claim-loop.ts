@@ -15,6 +15,8 @@ export type ClaimLoopParts = {
   readonly leaseMs: number;
   /** Longest time without a look: another process's lease may have run out, or an item become due. */
   readonly lookMs: number;
+  /** Ids of items that others must work on. */
+  readonly except?: () => readonly string[];
   /** Settles one item. What it rejects with is logged; the item comes again when its lease is over. */
   run(claim: Claim, stopping: AbortSignal): Promise<void>;
 };
@@ -33,7 +35,8 @@ export const startClaimLoop = (parts: ClaimLoopParts, reason: unknown): ClaimLoo
   const take = async (): Promise<void> => {
     const limit = parts.atOnce - running.size;
     if (limit <= 0) return;
-    const request = { owner: parts.owner, leaseMs: parts.leaseMs, limit, nowMs: parts.now() };
+    const { owner, leaseMs, except = () => [] } = parts;
+    const request = { owner, leaseMs, limit, nowMs: parts.now(), except: except() };
     for (const claim of await parts.store.claim(DOMAIN, parts.queue, request)) {
       const work = parts
         .run(claim, stop.signal)

@@ -19,7 +19,7 @@ const queued: JobRow = {
   audio_bytes: 10,
   audio_seconds: null,
   request: {} as JobRow['request'],
-  spool: 'job_1',
+  place: 'here',
   stage: null,
   percent: null,
   done_seconds: 0,

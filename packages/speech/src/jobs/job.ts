@@ -31,8 +31,8 @@ export type JobRow = {
   readonly audio_bytes: number;
   readonly audio_seconds: number | null;
   readonly request: TranscriptionRequest;
-  /** Name of the upload in the spool. The file is there until the job is terminal. */
-  readonly spool: string;
+  /** Which spool holds the upload, under the job's id, until the job is terminal. */
+  readonly place: string;
   readonly stage: Stage | null;
   readonly percent: number | null;
   /** Seconds of the recording that are recognised and kept. */

@@ -2,8 +2,11 @@
  * The jobs that are not over, kept current from the Store's feed, whoever changed them. From it come queue depth,
  * positions, and the wake-up of whoever follows a job.
  */
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@parley/kit/abort.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
+import { type Bell, createBell } from './bell.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import { DOMAIN, KIND } from './records.ts';
 
@@ -20,6 +23,8 @@ export type Live = AsyncDisposable & {
   onChange(id: string, listener: (job: JobRow) => void): () => void;
   /** Calls back after every change of any job. */
   onAnyChange(listener: (job: JobRow) => void): () => void;
+  /** Resolves when everything up to this number of the feed is taken in; rejects with the signal's reason. */
+  caughtUp(seq: number, signal: AbortSignal): Promise<void>;
 };
 
 const PAGE = 500;
@@ -40,9 +45,9 @@ export const openLive = async (store: Store, log: Log): Promise<Live> => {
     for (const listener of [...(listeners.get(job.id) ?? []), ...anyListeners]) listener(job);
   };
 
-  const fromSeq = await store.lastSeq(DOMAIN);
+  const reached = { seq: await store.lastSeq(DOMAIN), bell: createBell() };
   await readAll(store, take);
-  const following = follow(store, fromSeq, stop.signal, log, take);
+  const following = follow({ store, log, signal: stop.signal, reached, take, held: () => [...jobs.keys()] });
 
   const add = (set: Set<(job: JobRow) => void>, listener: (job: JobRow) => void, empty?: () => void) => {
     set.add(listener);
@@ -71,6 +76,9 @@ export const openLive = async (store: Store, log: Log): Promise<Live> => {
       return add(set, listener, () => listeners.delete(id));
     },
     onAnyChange: (listener) => add(anyListeners, listener),
+    caughtUp: async (seq, signal) => {
+      while (reached.seq < seq) await until(reached.bell.next(), signal);
+    },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await following;
@@ -97,29 +105,47 @@ const readAll = async (store: Store, take: (job: JobRow) => void): Promise<void>
   }
 };
 
+type Following = {
+  readonly store: Store;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** How far the feed is taken in; the bell rings with every step. */
+  readonly reached: { seq: number; readonly bell: Bell };
+  readonly take: (job: JobRow) => void;
+  /** Ids of the jobs that are taken for living. */
+  readonly held: () => readonly string[];
+};
+
 /** Follows the feed; when it breaks (the database is gone) reads everything anew as soon as it is back. */
-const follow = async (
-  store: Store,
-  fromSeq: number,
-  signal: AbortSignal,
-  log: Log,
-  take: (job: JobRow) => void,
-): Promise<void> => {
-  let seq = fromSeq;
+const follow = async (parts: Following): Promise<void> => {
+  const { store, log, signal, reached } = parts;
   while (!signal.aborted) {
     try {
-      for await (const entry of store.watch(DOMAIN, seq, signal)) {
-        seq = entry.seq;
-        if (entry.kind !== KIND.job || entry.op !== 'put') continue;
-        const row = await store.get<JobRow>(DOMAIN, KIND.job, entry.id);
-        if (row) take(row.data);
+      for await (const entry of store.watch(DOMAIN, reached.seq, signal)) {
+        if (entry.kind === KIND.job && entry.op === 'put') await takeRow(parts, entry.id);
+        reached.seq = entry.seq;
+        reached.bell.ring();
       }
     } catch (thrown) {
       if (signal.aborted) return;
       log.warn({ err: thrown }, 'feed of jobs broke off; it is read anew');
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      seq = await store.lastSeq(DOMAIN).catch(() => seq);
-      await readAll(store, take).catch(() => undefined);
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      await catchUp(parts).catch((fault: unknown) => log.warn({ err: fault }, 'jobs cannot be read anew'));
     }
   }
+};
+
+const takeRow = async ({ store, take }: Following, id: string): Promise<void> => {
+  const row = await store.get<JobRow>(DOMAIN, KIND.job, id);
+  if (row) take(row.data);
+};
+
+/** Everything as it is now: what the feed no longer tells may have begun, gone on or ended. */
+const catchUp = async (parts: Following): Promise<void> => {
+  const { store, reached, take, held } = parts;
+  const seq = await store.lastSeq(DOMAIN);
+  await readAll(store, take);
+  for (const id of held()) await takeRow(parts, id);
+  reached.seq = Math.max(reached.seq, seq);
+  reached.bell.ring();
 };

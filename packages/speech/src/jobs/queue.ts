@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createPrefixedId } from '@parley/kit/ids.ts';
-import type { Change, Condition, Store } from '@parley/kit/store/store.ts';
+import type { Log } from '@parley/kit/log.ts';
+import { type Change, type Condition, Conflict, type Store, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { problem } from '../core/codes.ts';
 import type { JobRecord } from '../core/job-record.ts';
 import type { JobFilter, JobOptions, JobPage } from '../core/speech.ts';
 import type { Caller, ModelInfo, Transcript, TranscriptionRequest, Upload } from '../core/types.ts';
+import type { Gate } from './gate.ts';
 import type { JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import { DOMAIN, enqueueJob, KIND, moveJob, statusEvent } from './records.ts';
@@ -17,7 +19,9 @@ import { toJobRecord } from './view.ts';
 export type QueueParts = {
   readonly store: Store;
   readonly spool: Spool;
+  readonly gate: Gate;
   readonly live: Live;
+  readonly log: Log;
   readonly now: () => number;
   /** Throws Problem invalid_request (param webhook_url) for an address that can never be delivered to. */
   readonly checkCallback: (url: string) => void;
@@ -69,12 +73,13 @@ export const createQueue = (parts: QueueParts): Queue => {
       const repetition = { key: options.idempotencyKey, fingerprint };
       const known = await findRepeated(parts, caller, repetition);
       if (known) return view(caller, await requireJob(caller, known));
-      const job = createJob(caller, model, request, upload, options, now());
+      const { place } = parts.spool;
+      const job = createJob(caller, model, request, upload, { ...options, place }, now());
       await parts.spool.adopt(upload, job.id);
       try {
-        await store.commit(DOMAIN, submission(job, caller, repetition, now()));
+        await parts.gate.pass(upload.sizeBytes, submission(job, caller, repetition, now()));
       } catch (thrown) {
-        await parts.spool.remove(job.id);
+        await giveUp(parts, job, thrown);
         const first = isTaken(thrown) ? await findRepeated(parts, caller, repetition) : undefined;
         if (first) return view(caller, await requireJob(caller, first));
         throw thrown;
@@ -101,7 +106,7 @@ const createJob = (
   model: ModelInfo,
   request: TranscriptionRequest,
   upload: Upload,
-  options: JobOptions,
+  options: JobOptions & { readonly place: string },
   nowMs: number,
 ): JobRow => {
   const id = createPrefixedId('job');
@@ -119,7 +124,7 @@ const createJob = (
     audio_bytes: upload.sizeBytes,
     audio_seconds: null,
     request,
-    spool: id,
+    place: options.place,
     stage: null,
     percent: null,
     done_seconds: 0,
@@ -135,6 +140,12 @@ const createJob = (
         ? null
         : { url: options.webhookUrl, status: 'waiting', attempts: 0, last_status: null },
   };
+};
+
+/** Removes the upload of a job that was not accepted. Where that is not known, the sweep of orphans decides later. */
+const giveUp = async ({ store, spool, log }: QueueParts, job: JobRow, thrown: unknown): Promise<void> => {
+  if (thrown instanceof StoreUnavailable && store.driver === 'postgres') return;
+  await spool.remove(job.id).catch((err: unknown) => log.warn({ err, job: job.id }, 'upload is left to the sweep'));
 };
 
 const IDEMPOTENCY_MS = 24 * 3_600_000;
@@ -161,7 +172,7 @@ const submission = (job: JobRow, caller: Caller, { key, fingerprint }: Repetitio
       ]),
 ];
 
-const isTaken = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'Conflict';
+const isTaken = (thrown: unknown): boolean => thrown instanceof Conflict && thrown.kind === KIND.idempotency;
 
 type Repetition = { readonly key: string | undefined; readonly fingerprint: string };
 

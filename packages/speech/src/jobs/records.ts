@@ -17,6 +17,8 @@ export const KIND = {
   utterance: 'job_utterance',
   delivery: 'job_delivery',
   idempotency: 'job_idempotency',
+  /** One row that every submission writes where several processes admit jobs. */
+  gate: 'job_gate',
 } as const;
 
 /** An event as kept: the job as it was then, without result, or a finished segment. */

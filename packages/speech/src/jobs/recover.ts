@@ -6,6 +6,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { Change, Store } from '@parley/kit/store/store.ts';
 import { isTerminal, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
+import { endOverdue, type OverdueParts } from './overdue.ts';
 import { CALLBACK_QUEUE, DOMAIN, dropMembers, JOBS_QUEUE, jobIdOf, KIND, memberId } from './records.ts';
 import type { Spool } from './spool.ts';
 
@@ -22,6 +23,8 @@ export type RecoverParts = {
 /** Events of a job stay this long after its end, for followers that are still reading. */
 const EVENTS_KEPT_MS = 600_000;
 const SWEEP_EVERY_MS = 600_000;
+/** Longer than any upload takes on its way to a shared place; S3 dates a large object from the beginning of its upload. */
+const ORPHAN_AGE_MS = 24 * 3_600_000;
 const PAGE = 200;
 const LAST_NUMBER = 999_999_999_999_999;
 
@@ -33,10 +36,28 @@ export const recover = async (parts: RecoverParts): Promise<void> => {
     await Promise.all(interrupted.map((job) => freeLease(store, JOBS_QUEUE, job.id, owner)));
     await freeDeliveries(store, owner);
   }
-  const orphans = await spool.sweep(new Set([...live.all()].map((job) => job.spool)));
+  // Where nobody else brings uploads, one without a job is left from before.
+  const orphans = spool.isShared ? 0 : await removeOrphans(parts, 0);
   if (interrupted.length > 0 || orphans > 0) {
     log.info({ interrupted: interrupted.length, queued: live.queued(), orphans }, 'jobs taken up again');
   }
+};
+
+/**
+ * Removes uploads of jobs that are over, and those without a job from before `minAgeMs`: a younger one may be about to
+ * be accepted by another process. Resolves with how many.
+ */
+const removeOrphans = async ({ store, spool, live, now }: RecoverParts, minAgeMs: number): Promise<number> => {
+  let removed = 0;
+  for (const { jobId, modifiedMs } of await spool.list()) {
+    if (live.get(jobId)) continue;
+    const job = await store.get<JobRow>(DOMAIN, KIND.job, jobId);
+    const isOrphan = job ? isTerminal(job.data.status) : now() - modifiedMs >= minAgeMs;
+    if (!isOrphan) continue;
+    await spool.remove(jobId);
+    removed += 1;
+  }
+  return removed;
 };
 
 /** A lease that ran out by itself meanwhile, or was never taken, is as good as freed. */
@@ -60,20 +81,24 @@ const freeDeliveries = async (store: Store, owner: string): Promise<void> => {
   }
 };
 
-/** Removes what a finished job no longer needs. May be called more than once. */
+/** Removes what a finished job no longer needs. May be called more than once; what fails is left to the sweep. */
 export const createCleanUp =
-  (store: Store, spool: Spool) =>
+  (store: Store, spool: Spool, log: Log) =>
   async (job: JobRow): Promise<void> => {
-    await spool.remove(job.spool);
-    await dropMembers(store, KIND.utterance, job.id);
+    const left = (err: unknown): void => log.warn({ err, job: job.id }, 'leftovers of a job wait for the sweep');
+    // An upload that another process holds for itself is that one's to remove.
+    if (job.place === spool.place) await spool.remove(job.id).catch(left);
+    await dropMembers(store, KIND.utterance, job.id).catch(left);
   };
 
 export type Sweeper = AsyncDisposable & { sweep(): Promise<void> };
 
 /** Looks every few minutes for kept events, leftovers and records that are past their time. */
-export const startSweeper = (parts: RecoverParts, historyMs: number): Sweeper => {
+export const startSweeper = (parts: RecoverParts & OverdueParts, historyMs: number): Sweeper => {
   let sweeping: Promise<void> | undefined;
   const sweepOnce = async (): Promise<void> => {
+    await endOverdue(parts);
+    await removeOrphans(parts, ORPHAN_AGE_MS);
     await dropOldMembers(parts, KIND.event, EVENTS_KEPT_MS);
     await dropOldMembers(parts, KIND.utterance, 0);
     await dropOldJobs(parts, historyMs);

@@ -1,42 +1,40 @@
-/** Uploads of jobs on disk: adopted from the request that brought them, removed when their job is terminal. */
-import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Uploads of jobs: adopted from the request that brought them, removed when their job is terminal. */
+import type { Problem } from '@parley/kit/problem.ts';
+import { problem } from '../core/codes.ts';
 import type { Upload } from '../core/types.ts';
 
+/** A job's upload as a file of this machine; disposing removes what was made only for reading. */
+export type SpooledFile = AsyncDisposable & { readonly path: string };
+
+/** What lies in the spool: its job's id, and when it came. */
+type Spooled = { readonly jobId: string; readonly modifiedMs: number };
+
+/** Members reject with Problem storage_unavailable when the place cannot be reached. */
 export type Spool = {
-  /** Moves an upload under the job's own name; from then on the job owns it. */
-  adopt(upload: Upload, jobId: string): Promise<string>;
-  pathOf(name: string): string;
-  has(name: string): Promise<boolean>;
+  /** The same for all processes that see the same uploads, and for no others. */
+  readonly place: string;
+  /** Whether other processes may use it too. */
+  readonly isShared: boolean;
+  /** Takes an upload over under the job's id; from then on the job owns it. Nothing is left of it on a fault. */
+  adopt(upload: Upload, jobId: string): Promise<void>;
+  /** Undefined when it is not there. */
+  open(jobId: string, signal: AbortSignal): Promise<SpooledFile | undefined>;
   /** Idempotent. */
-  remove(name: string): Promise<void>;
-  /** Removes every file that `keep` does not name; resolves with how many. */
-  sweep(keep: ReadonlySet<string>): Promise<number>;
+  remove(jobId: string): Promise<void>;
+  list(): Promise<Spooled[]>;
 };
 
-const FOLDER_MODE = 0o700;
+const RETRY_AFTER_SEC = 10;
 
-/** Opens the folder that holds jobs' uploads; it must lie on the file system of the folder that uploads arrive in. */
-export const openSpool = async (dir: string): Promise<Spool> => {
-  await mkdir(dir, { recursive: true, mode: FOLDER_MODE });
-  await chmod(dir, FOLDER_MODE);
-  const pathOf = (name: string): string => join(dir, name);
-  return {
-    adopt: async (upload, jobId) => {
-      await rename(upload.path, pathOf(jobId));
-      return jobId;
-    },
-    pathOf,
-    has: (name) =>
-      stat(pathOf(name)).then(
-        () => true,
-        () => false,
-      ),
-    remove: (name) => rm(pathOf(name), { force: true }),
-    sweep: async (keep) => {
-      const orphans = (await readdir(dir)).filter((name) => !keep.has(name));
-      await Promise.all(orphans.map((name) => rm(pathOf(name), { force: true, recursive: true })));
-      return orphans.length;
-    },
-  };
+/** The place of uploads does not answer; trying again later makes sense. */
+export const spoolUnavailable = (cause: unknown): Problem =>
+  problem('storage_unavailable', 'Uploads cannot be stored now.', { retryAfterSec: RETRY_AFTER_SEC, cause });
+
+/** Runs what the place may refuse. */
+export const atPlace = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw spoolUnavailable(thrown);
+  }
 };

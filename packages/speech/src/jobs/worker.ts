@@ -4,14 +4,14 @@
  */
 import type { Log } from '@parley/kit/log.ts';
 import { asProblem } from '@parley/kit/problem.ts';
-import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
+import { type Change, type Claim, Conflict, type Store, StoreUnavailable } from '@parley/kit/store/store.ts';
 import type { Transcript } from '../core/types.ts';
 import { type Checkpoint, createCheckpoint, type Drafts, readUtterances } from './checkpoint.ts';
 import { startClaimLoop } from './claim-loop.ts';
 import { isTerminal, type JobError, type JobEvent, type JobRow } from './job.ts';
 import type { Live } from './live.ts';
 import { DOMAIN, enqueueJob, JOBS_QUEUE, KIND, moveJob } from './records.ts';
-import type { Spool } from './spool.ts';
+import type { Spool, SpooledFile } from './spool.ts';
 
 /** Transcribes a job's upload; the pipeline as the queue sees it. */
 export type RunJob = (
@@ -34,6 +34,8 @@ export type WorkerParts = {
   readonly limits: WorkerLimits;
   /** Names this process as the holder of leases. */
   readonly owner: string;
+  /** Whether this process has the job's model and sees its upload; other jobs are left to other processes. */
+  readonly canRun: (job: JobRow) => boolean;
 };
 
 export type WorkerLimits = {
@@ -46,8 +48,10 @@ export type WorkerLimits = {
 
 /** Longest time without a look at the queue: another process's lease may have run out. */
 const LOOK_MS = 5000;
-/** How long a job rests whose model could not be had. */
+/** How long a job rests whose model or upload could not be had. */
 const BUSY_REST_MS = 3000;
+/** What says nothing of the job: it goes back into the queue. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['model_unavailable', 'storage_unavailable']);
 
 const CANCELED = Symbol('canceled');
 const STOPPING = Symbol('stopping');
@@ -66,6 +70,7 @@ export const startWorker = (parts: WorkerParts): AsyncDisposable => {
       atOnce: limits.maxConcurrent,
       leaseMs: limits.leaseMs,
       lookMs: LOOK_MS,
+      except: () => [...parts.live.all()].filter((job) => !parts.canRun(job)).map(({ id }) => id),
       run: (claim, stopping) => runClaim(parts, claim, stopping),
     },
     STOPPING,
@@ -87,50 +92,81 @@ const runClaim = async (parts: WorkerParts, claim: Claim, stopping: AbortSignal)
     await parts.store.commit(DOMAIN, [{ op: 'dequeue', queue: JOBS_QUEUE, id: claim.id }]);
     return;
   }
-  const refusal = await refusalOf(parts, row.data, claim);
-  if (refusal) {
-    await settle(parts, row.data, refusal);
-    return;
-  }
-  const moved = await move(parts, row.data.id, { type: 'claimed', attempt: claim.attempt });
-  if (moved) await runJob(parts, moved, stopping);
+  const job = row.data;
+  // Claimed before it was known here at all.
+  if (!parts.canRun(job)) return rest(parts, job, parts.now());
+  const refusal = refusalOf(parts, job, claim);
+  if (refusal) await settle(parts, job, refusal);
+  else await runUnderLease(parts, job, claim, stopping);
 };
 
 /** Why a claimed job is not run at all. */
-const refusalOf = async (parts: WorkerParts, job: JobRow, claim: Claim): Promise<JobEvent | undefined> => {
-  const { limits } = parts;
-  const lost = { code: 'audio_missing', message: 'The upload is no longer there.' };
-  if (!(await parts.spool.has(job.spool))) {
-    return job.status === 'queued' ? { type: 'expired', error: lost } : { type: 'failed', error: lost };
-  }
+const refusalOf = ({ limits, now }: WorkerParts, job: JobRow, claim: Claim): JobEvent | undefined => {
   if (claim.attempt > limits.maxAttempts) {
     return {
       type: 'failed',
       error: { code: 'server_restart', message: `Not finished in ${limits.maxAttempts} attempts.` },
     };
   }
-  if (
-    job.status === 'queued' &&
-    job.started_at === null &&
-    parts.now() - Date.parse(job.created_at) > limits.maxQueueWaitMs
-  ) {
+  const waitedMs = now() - Date.parse(job.created_at);
+  if (job.status === 'queued' && job.started_at === null && waitedMs > limits.maxQueueWaitMs) {
     return { type: 'expired', error: { code: 'expired', message: 'Waited longer than allowed.' } };
   }
   return undefined;
 };
 
-const runJob = async (parts: WorkerParts, job: JobRow, stopping: AbortSignal): Promise<void> => {
+/** Fetches the upload and runs the job, as long as the lease is ours and nobody ends it. */
+const runUnderLease = async (parts: WorkerParts, job: JobRow, claim: Claim, stopping: AbortSignal): Promise<void> => {
   const ending = new AbortController();
   const unsubscribe = parts.live.onChange(job.id, (current) => {
     if (isTerminal(current.status)) ending.abort(CANCELED);
   });
   const deadline = setTimeout(() => ending.abort(timeout(parts.limits)), parts.limits.maxProcessingMs);
-  const renewal = keepLease(parts, job.id, () => ending.abort(LEASE_LOST));
-  const checkpoint = createCheckpoint(parts.store, job, parts.now, (thrown) => ending.abort(thrown));
+  const renewal = keepLease(parts, claim, () => ending.abort(LEASE_LOST));
   const signal = AbortSignal.any([ending.signal, stopping]);
   try {
+    await using file = await openUpload(parts, job, signal);
+    if (!file || ending.signal.aborted) return;
+    const moved = await move(parts, job.id, { type: 'claimed', attempt: claim.attempt });
+    if (moved) await runJob(parts, moved, file.path, ending, signal);
+  } finally {
+    unsubscribe();
+    clearTimeout(deadline);
+    clearInterval(renewal);
+  }
+};
+
+/** Undefined when the job cannot run: it is over, or rests. */
+const openUpload = async (parts: WorkerParts, job: JobRow, signal: AbortSignal): Promise<SpooledFile | undefined> => {
+  try {
+    const file = await parts.spool.open(job.id, signal);
+    if (file) return file;
+    const error = { code: 'audio_missing', message: 'The upload is no longer there.' };
+    await settle(parts, job, { type: job.status === 'queued' ? 'expired' : 'failed', error });
+  } catch (thrown) {
+    if (signal.reason === CANCELED || signal.reason === LEASE_LOST) return undefined;
+    parts.log.warn({ err: thrown, job: job.id }, 'upload cannot be read; the job waits');
+    await rest(parts, job, parts.now() + (signal.aborted ? 0 : BUSY_REST_MS));
+  }
+  return undefined;
+};
+
+/** Back to those who can run it, as if it had not been claimed. */
+const rest = async ({ store }: WorkerParts, job: JobRow, readyAtMs: number): Promise<void> => {
+  await store.commit(DOMAIN, [{ op: 'dequeue', queue: JOBS_QUEUE, id: job.id }, enqueueJob(job, readyAtMs)]);
+};
+
+const runJob = async (
+  parts: WorkerParts,
+  job: JobRow,
+  path: string,
+  ending: AbortController,
+  signal: AbortSignal,
+): Promise<void> => {
+  const checkpoint = createCheckpoint(parts.store, job, parts.now, (thrown) => ending.abort(thrown));
+  try {
     const known = await readUtterances(parts.store, job.id);
-    const transcript = await parts.run(job, parts.spool.pathOf(job.spool), known, checkpoint, signal);
+    const transcript = await parts.run(job, path, known, checkpoint, signal);
     await checkpoint.flush();
     signal.throwIfAborted();
     await settle(parts, job, { type: 'succeeded', audioSeconds: transcript.duration }, [
@@ -139,10 +175,6 @@ const runJob = async (parts: WorkerParts, job: JobRow, stopping: AbortSignal): P
   } catch (thrown) {
     await checkpoint.flush();
     await endEarly(parts, job, signal.aborted ? signal.reason : thrown);
-  } finally {
-    unsubscribe();
-    clearTimeout(deadline);
-    clearInterval(renewal);
   }
 };
 
@@ -151,16 +183,23 @@ const timeout = (limits: WorkerLimits): Error =>
     code: 'processing_timeout',
   });
 
-const keepLease = (parts: WorkerParts, id: string, onLost: () => void): NodeJS.Timeout =>
-  setInterval(() => {
-    const untilMs = parts.now() + parts.limits.leaseMs;
-    parts.store
-      .commit(DOMAIN, [{ op: 'renew', queue: JOBS_QUEUE, id, owner: parts.owner, untilMs }])
-      .catch((thrown: unknown) => {
-        if (thrown instanceof Error && thrown.name === 'Conflict') onLost();
-        else parts.log.warn({ err: thrown, job: id }, 'lease could not be renewed');
-      });
-  }, parts.limits.leaseMs / 3);
+/** Renews the lease. It is lost when another has it, and when nobody knows whether another has it by now. */
+const keepLease = (parts: WorkerParts, { id, untilMs }: Claim, onLost: () => void): NodeJS.Timeout => {
+  let keptUntilMs = untilMs;
+  const renew = async (): Promise<void> => {
+    const nextUntilMs = parts.now() + parts.limits.leaseMs;
+    try {
+      await parts.store.commit(DOMAIN, [
+        { op: 'renew', queue: JOBS_QUEUE, id, owner: parts.owner, untilMs: nextUntilMs },
+      ]);
+      keptUntilMs = nextUntilMs;
+    } catch (thrown) {
+      parts.log.warn({ err: thrown, job: id }, 'lease could not be renewed');
+      if (thrown instanceof Conflict || parts.now() > keptUntilMs) onLost();
+    }
+  };
+  return setInterval(() => void renew(), parts.limits.leaseMs / 3);
+};
 
 /** A job that did not end in a transcript: cancelled, put back, or failed. */
 const endEarly = async (parts: WorkerParts, job: JobRow, reason: unknown): Promise<void> => {
@@ -168,8 +207,10 @@ const endEarly = async (parts: WorkerParts, job: JobRow, reason: unknown): Promi
   // Told of already; but what was written since must not stay.
   if (reason === CANCELED) return parts.cleanUp(job);
   if (reason === STOPPING) return putBack(parts, job, parts.now());
+  // Should the Store still be away, the lease runs out and the job is taken up then.
+  if (reason instanceof StoreUnavailable) return putBack(parts, job, parts.now());
   const error = toJobError(reason);
-  if (error.code === 'model_unavailable') return putBack(parts, job, parts.now() + BUSY_REST_MS);
+  if (PASSING_CODES.has(error.code)) return putBack(parts, job, parts.now() + BUSY_REST_MS);
   parts.log.warn({ job: job.id, code: error.code }, 'job failed');
   await settle(parts, job, { type: 'failed', error });
 };
