@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { systemClock } from '@parley/kit/clock.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import type { Log } from '@parley/kit/log.ts';
+import type { Surroundings } from '@parley/kit/service.ts';
 import type { Settings } from '@parley/kit/settings.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Auth, openAuth } from './auth/auth.ts';
+import { type DbAccounts, openDbAccounts } from './db-accounts/db-accounts.ts';
 import { createCombinedContactsEndpoints } from './endpoints/combined-contacts.ts';
+import { createDbUsersEndpoints } from './endpoints/db-users.ts';
 import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
@@ -38,10 +41,11 @@ const VERSION: string = manifest.version;
 
 type Values = Settings<typeof PLATFORM_SETTINGS>['values'];
 
-/** Starts the platform; resolves when it listens. */
+/** Starts the platform; resolves when it listens. `around`: what a parent gives; alone, nothing. */
 export const startPlatform = async (
   settings: Settings<typeof PLATFORM_SETTINGS>,
   log: Log,
+  around: Partial<Pick<Surroundings, 'line' | 'socket'>> = {},
 ): Promise<RunningPlatform> => {
   const { values } = settings;
   await using stack = new AsyncDisposableStack();
@@ -57,20 +61,31 @@ export const startPlatform = async (
   const auth = stack.use(await openAuth(authParts(values, platform, log)));
   platform.useBan(auth.ban);
   const tokens = stack.use(openTokenBook({ domains: platform.engine.domains, clock: systemClock, log }));
-  const endpoints = createEndpoints(platform, auth, tokens);
+  const { engine, secrets } = platform;
+  const dbAccounts = stack.use(
+    openDbAccounts({
+      store,
+      secrets,
+      clock: systemClock,
+      log,
+      ownPlace: values['storage.url'],
+      domains: () => engine.domains,
+    }),
+  );
+  const endpoints = createEndpoints(platform, auth, tokens, dbAccounts);
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);
   mountReference(app);
   stack.use(startUpkeep(platform, systemClock, log));
   await mountHealth(app, { store, clock: systemClock, log });
-  const listening = await listen(app, { host: values.host, port: values.port });
+  const listening = await listen(app, { host: values.host, port: values.port, socket: around.socket });
   stack.defer(() => listening.close());
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
 /** The whole surface on one screen. */
-const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook): RestEndpoint[] => {
+const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook, dbAccounts: DbAccounts): RestEndpoint[] => {
   const { engine, resources, model, sipAccounts } = platform;
   const endpoints: RestEndpoint[] = [
     ...createSessionEndpoints({ auth, domains: engine.domains }),
@@ -84,6 +99,7 @@ const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook): Res
     ...createJournalEndpoints(engine, resources.all),
     ...createIntegrationTokenEndpoints(tokens),
     ...createSipEndpoints(sipAccounts),
+    ...createDbUsersEndpoints({ accounts: dbAccounts, isStrict: engine.isStrict }),
     createOpenApiEndpoint(() => endpoints, VERSION),
   ];
   return endpoints;

@@ -4,7 +4,8 @@
  */
 import { cannotApply } from '../codes.ts';
 import type { Domains } from '../domains/types.ts';
-import { key, text } from '../rest/field.ts';
+import { key, opts, text } from '../rest/field.ts';
+import { isObject } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
 import { DOMAIN_NAME } from './configuration-content.ts';
 
@@ -14,6 +15,9 @@ export type DomainsResourceParts = {
   /** Removes what a removed domain of this name left behind, if anything; not what another node makes just now. */
   clearLeftovers(name: string): Promise<void>;
 };
+
+/** What temporary database accounts of a domain may do at most. */
+const DB_LEVELS = ['none', 'read', 'write'];
 
 export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
   defineResource({
@@ -34,6 +38,7 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
       },
       parent: key({ fallback: '', maxLength: 253, description: 'Name of the domain above; empty is the master.' }),
       solution: text({ fallback: '' }),
+      opts: opts({ dbaccess: key({ description: DB_LEVELS.join(', ') }) }),
     },
     isExclusive: true,
     prepare: async (body, context) => {
@@ -45,6 +50,10 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
       if (!DOMAIN_NAME.test(name)) throw cannotApply('name', 'must be a lower-case domain name');
       draft.is_master = name === context.domain.name;
       checkParent(name, String(draft.parent ?? ''), context.domains);
+      const level = isObject(draft.opts) ? draft.opts.dbaccess : undefined;
+      if (level !== undefined && !DB_LEVELS.includes(String(level))) {
+        throw cannotApply('opts.dbaccess', `must be one of ${DB_LEVELS.join(', ')}`);
+      }
     },
     beforeRemove: ({ name }, { domain, domains, body }) => {
       const gone = String(name);

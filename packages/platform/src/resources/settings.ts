@@ -1,6 +1,6 @@
 /** `domain/settings`: values of a domain by key. A PATCH makes a setting only when its key is one the platform knows. */
 import { problem } from '../codes.ts';
-import { anything, type Field, integer, key, object, text } from '../rest/field.ts';
+import { anything, type Field, integer, key, list, object, text } from '../rest/field.ts';
 import { isSame } from '../rest/json.ts';
 import { defineResource } from '../rest/resource.ts';
 
@@ -24,7 +24,7 @@ const REGISTRY: Readonly<Record<string, Field>> = {
   public_url: object({ value: text() }),
   license_ownership: object(),
   journal: object({ days: integer({ min: 0, max: 36_500 }) }),
-  dbusers: object(),
+  dbusers: object({ hosts: list(key({ maxLength: 255 }), { maxItems: 1000 }) }),
   mail: object(),
   sms_http: object(),
   limits: object(),
@@ -32,8 +32,15 @@ const REGISTRY: Readonly<Record<string, Field>> = {
   svcscript_rights: object({ value: anything() }),
 };
 
-/** Keys whose value decides who gets which rights. */
-const GUARDED = new Set(['iam_token_svcscript_code', 'iam_external_svcscript_code', 'svcscript_rights']);
+/** Keys whose value decides who gets which rights, or where links and codes that open an account go. */
+const GUARDED = new Set([
+  'public_url',
+  'iam_invite_mail',
+  'sms_http',
+  'iam_token_svcscript_code',
+  'iam_external_svcscript_code',
+  'svcscript_rights',
+]);
 
 const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
 

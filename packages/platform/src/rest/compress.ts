@@ -7,8 +7,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const MIN_BYTES = 1024;
 const REST = '/rest/';
-/** Collections whose answers hold tokens in clear. */
-const WITH_SECRETS = ['/rest/v1/iam/sessions', '/rest/v1/service/integration_points'];
+/** Paths whose answers hold tokens or passwords in clear. */
+const WITH_SECRETS = ['/rest/v1/iam/sessions', '/rest/v1/iam/dbusers', '/rest/v1/service/integration_points'];
 /** The quick end of the scale: most of the gain for little time. */
 const LEVEL = 3;
 const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0{1,3})?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i;
