@@ -1,8 +1,7 @@
 /** The main thread's side of the writer and the reader: starting, asking, ending. */
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../thread.ts';
 import type { Outcome, WriteRequest } from './sqlite-apply.ts';
 import type { ReadReply, ReadRequest } from './sqlite-reader.ts';
 import type { WriterData } from './sqlite-writer.ts';
@@ -10,19 +9,6 @@ import { StoreUnavailable } from './store.ts';
 
 const gone = (what: string, cause?: unknown): StoreUnavailable =>
   new StoreUnavailable(`The ${what} thread of the database has ended.`, { cause });
-
-/** A thread takes the compile cache from its environment only, and needs nothing else of ours. */
-const cacheEnvironment = (): Record<string, string> => {
-  const cache = getCompileCacheDir();
-  return cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
-};
-
-const startThread = (script: string, workerData: unknown): Worker =>
-  new Worker(new URL(script, import.meta.url), {
-    workerData,
-    name: script.replace('.ts', ''),
-    env: cacheEnvironment(),
-  });
 
 const ended = (worker: Worker): Promise<void> =>
   new Promise((resolve) => {
@@ -38,7 +24,9 @@ type Ready = { ready: true } | { ready: false; message: string; isUnavailable: b
 
 /** Starts the writer; rejects with an Error naming the file when it cannot be opened. */
 export const startWriter = async (file: string, feedKeep: number): Promise<Writer> => {
-  const worker = startThread('./sqlite-writer.ts', { file, feedKeep } satisfies WriterData);
+  const worker = startThread(new URL('./sqlite-writer.ts', import.meta.url), {
+    workerData: { file, feedKeep } satisfies WriterData,
+  });
   const exit = ended(worker);
   let fault: StoreUnavailable | undefined;
   let answer: { resolve(message: unknown): void; reject(error: Error): void } | undefined;
@@ -102,7 +90,7 @@ export const startReader = (file: string): Reader => {
     waiting.clear();
   };
   const start = (): { worker: Worker; exit: Promise<void> } => {
-    const worker = startThread('./sqlite-reader.ts', file);
+    const worker = startThread(new URL('./sqlite-reader.ts', import.meta.url), { workerData: file });
     worker.on('message', onReply);
     worker.once('error', onEnd);
     worker.once('exit', () => onEnd());
