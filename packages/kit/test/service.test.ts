@@ -82,7 +82,9 @@ describe('a service with a parent', () => {
     child.kill('SIGINT');
     child.kill('SIGTERM');
     child.send({ type: 'ping' });
-    assert.deepEqual((await once(child, 'message'))[0], { type: 'pong' });
+    const [pong] = (await once(child, 'message')) as [{ type: string; rssBytes: number }];
+    assert.equal(pong.type, 'pong');
+    assert.ok(pong.rssBytes > 2 ** 20);
     assert.deepEqual(await (await fetch(ready.url)).json(), { aborted: false });
     child.send({ type: 'stop' });
     assert.deepEqual(await exitOf(child), [0, null]);

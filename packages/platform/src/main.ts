@@ -1,25 +1,5 @@
-/**
- * The platform as a process. Its modules are loaded through a compile cache in the data folder, which nobody else can
- * write: from the second start on no thread needs the stripper of types (some 20 MiB each) or compiles what it knows.
- */
-import { mkdirSync } from 'node:fs';
-import { enableCompileCache, flushCompileCache } from 'node:module';
-import { join } from 'node:path';
+/** The platform as a process. */
 import { runService } from '@parley/kit/service.ts';
-import { PLATFORM_SETTINGS } from './settings.ts';
+import { PLATFORM_SERVICE } from './service.ts';
 
-const exitCode = await runService({
-  name: 'platform',
-  declaration: PLATFORM_SETTINGS,
-  logLevel: (values) => values['log.level'],
-  start: async (settings, log) => {
-    const { data_dir: dataDir } = settings.values;
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    enableCompileCache(join(dataDir, 'compile-cache'));
-    const { startPlatform } = await import('./start.ts');
-    const running = await startPlatform(settings, log);
-    flushCompileCache();
-    return running;
-  },
-});
-process.exit(exitCode);
+process.exit(await runService(PLATFORM_SERVICE));

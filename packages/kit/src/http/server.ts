@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerOptions as NodeServerOptions, Server } from 'node:http';
 import type { ServerOptions as TlsServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { Log } from '../log.ts';
 import { hasBody, isWorthClosing, lingerOnClose, watchBody } from './body.ts';
@@ -21,6 +21,7 @@ import {
   sendProblem,
   toHttpProblem,
 } from './errors.ts';
+import { goBehind, type ListenAt, type Opened, openPort } from './place.ts';
 import { createRequestId } from './request-id.ts';
 import { createRouteTable } from './route-table.ts';
 
@@ -236,34 +237,37 @@ export type Listening = { readonly url: string; readonly port: number; close(): 
  * Listens. `close` refuses new requests with 503, lets running ones end within the grace of the limits, then cuts
  * what is left; it is idempotent.
  */
-export const listen = async (app: FastifyInstance, at: { host: string; port: number }): Promise<Listening> => {
+export const listen = async (app: FastifyInstance, at: ListenAt): Promise<Listening> => {
   const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // For this name Fastify would open a second server that knows nothing of ours.
-  const host = at.host === 'localhost' ? '127.0.0.1' : at.host;
-  await app.listen({ host, port: at.port, listenTextResolver: (address) => `listening at ${address}` });
-  const { port } = app.server.address() as AddressInfo;
+  const { socket } = at;
+  const opened = socket && 'front' in socket ? await goBehind(app, socket.front, sockets) : await openPort(app, at);
   let closing: Promise<void> | undefined;
   return {
-    url: urlOf(app, at.host, port),
-    port,
+    url: urlOf(app, at.host, opened.port),
+    port: opened.port,
     close: () => {
-      closing ??= closeGently(app, sockets);
+      closing ??= closeGently(app, sockets, opened.leave);
       return closing;
     },
   };
 };
 
-const closeGently = async (app: FastifyInstance, sockets: ReadonlySet<Socket>): Promise<void> => {
+const closeGently = async (
+  app: FastifyInstance,
+  sockets: ReadonlySet<Socket>,
+  leave?: Opened['leave'],
+): Promise<void> => {
   const draining = drainingOf(app);
   draining.start();
   const timer = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, draining.graceMs);
   try {
+    await leave?.();
     await app.close();
   } finally {
     clearTimeout(timer);

@@ -90,12 +90,14 @@ const checkNames = (content: Content): string[] => {
   ];
 };
 
-const checkTwice = (section: string, items: readonly Named[]): string[] => {
+/** Texts that stood in the list before, once for each time. */
+const repeatedIn = (items: readonly string[]): string[] => {
   const seen = new Set<string>();
-  return items
-    .filter(({ name }) => seen.size === seen.add(name).size)
-    .map(({ name }) => `content.${section}: ${name} is named twice`);
+  return items.filter((item) => seen.size === seen.add(item).size);
 };
+
+const checkTwice = (section: string, items: readonly Named[]): string[] =>
+  repeatedIn(items.map(({ name }) => name)).map((name) => `content.${section}: ${name} is named twice`);
 
 const checkWords = (section: string, items: readonly Named[]): string[] =>
   items
@@ -156,23 +158,19 @@ const checkStructure = ({ structure, roles }: Content, isShared: boolean): strin
 };
 
 const checkRows = (names: readonly string[]): string[] =>
-  names.filter((name, at) => names.indexOf(name) < at).map((name) => `content.structure: ${name} is named twice`);
+  repeatedIn(names).map((name) => `content.structure: ${name} is named twice`);
 
 const checkPlatforms = (servers: readonly string[], isShared: boolean): string[] => {
   // Whoever made it active could not make another one active afterwards.
   if (servers.length === 0) return ['content.structure: no server runs a role of kind platform'];
-  const crowded = new Set(servers.filter((server, at) => servers.indexOf(server) < at));
+  const crowded = new Set(repeatedIn(servers));
   return isShared
     ? []
     : [...crowded].map((server) => `content.structure: several platform nodes on ${server} need storage in PostgreSQL`);
 };
 
 const checkPorts = (places: readonly string[]): string[] =>
-  places
-    .filter((place, at) => places.indexOf(place) < at)
-    .map(
-      (place) => `content.structure: two speech nodes on ${place}; one needs another server.port in its role's options`,
-    );
+  repeatedIn(places).map((place) => `content.structure: two speech nodes on ${place}; one needs another server.port`);
 
 const DEFAULT_SPEECH_PORT = 8090;
 
