@@ -64,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'speech/settings': ['kit'],
   'speech/speech': ['speech', 'kit'],
   'speech/start': ['speech', 'kit'],
+  'speech/start-keys': ['speech', 'kit'],
   'speech/start-models': ['speech', 'kit'],
   'speech/start-line': ['speech', 'kit'],
   'speech/start-support': ['speech', 'kit'],
@@ -106,6 +107,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/model': ['platform/codes', 'platform/http', 'platform/domains', 'platform/rest', 'kit'],
   // Databases of others: neither our Store's rows nor our resources.
   'platform/db-accounts': ['platform/codes', 'platform/domains', 'platform/rest/json', 'kit'],
+  'platform/mail': [
+    'platform/domains',
+    'platform/model/model',
+    'platform/rest/json',
+    'kit/clock',
+    'kit/log',
+    'kit/store/store',
+  ],
+  'platform/invites': [
+    'platform/codes',
+    'platform/domains',
+    'platform/auth',
+    'platform/mail',
+    'platform/model',
+    'platform/rest',
+    'kit',
+  ],
+  'platform/start-mail': ['platform', 'kit'],
   'platform/endpoints': [
     'platform/codes',
     'platform/db-accounts',
@@ -118,6 +137,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/model',
     'platform/oauth',
     'platform/scripts',
+    'platform/invites',
     'kit',
   ],
   'platform/oauth': [

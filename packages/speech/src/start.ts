@@ -16,9 +16,7 @@ import type { SpeechEndpoint } from './dialects/dialect.ts';
 import { renderProblem } from './dialects/errors.ts';
 import { readForms } from './dialects/native/models-body.ts';
 import { endpointsOf } from './endpoints.ts';
-import { ensureKeys } from './keys/issue.ts';
-import { openKeys } from './keys/keys.ts';
-import { createGuards, type GuardParts } from './keys/require-key.ts';
+import { createGuards } from './keys/require-key.ts';
 import type { ProxyEnv } from './models/fetch-file.ts';
 import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
@@ -30,6 +28,7 @@ import type { Health, Readiness } from './server/health.ts';
 import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
 import { createSpeech } from './speech.ts';
 import { type JobParts, openJobs } from './start-jobs.ts';
+import { openGuards } from './start-keys.ts';
 import { openLine } from './start-line.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
 import { openRealtime } from './start-realtime.ts';
@@ -56,7 +55,7 @@ export const startSpeech = async (
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openStore(storePlaceOf(settings), log));
-  const guardParts = await openGuards(settings, log, options);
+  const guardParts = await openGuards(settings, { store, log, terminal: options.terminal }, stack);
   const modelParts = await openModels(settings, log, stack, options.proxyEnv);
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
@@ -157,32 +156,6 @@ const takeFirst = async (
     tell: (line) => void terminal?.write(`speech    ${line}\n`),
     watch: (download) => terminal && showProgress(download, terminal),
   });
-};
-
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
-
-const openGuards = async (settings: SpeechSettings, log: Log, options: StartOptions): Promise<GuardParts> => {
-  const { values } = settings;
-  if (values['auth.mode'] === 'open') {
-    if (!LOOPBACK.has(values.host)) throw new Error('auth.mode open needs a loopback address in host.');
-    log.warn('auth.mode is open: every local caller is an administrator');
-    return { mode: 'open' };
-  }
-  const dir = join(dataDirOf(settings), 'speech');
-  await mkdir(dir, { recursive: true, mode: PRIVATE_FOLDER });
-  const path = values['auth.keys_file'] || join(dir, 'keys.json');
-  await ensureKeys({
-    path,
-    firstKeysPath: join(dir, 'first-keys'),
-    adminSecret: values['auth.admin_key'],
-    userSecret: values['auth.user_key'],
-    otherSecrets: values['auth.keys'],
-    // Secrets are for eyes only: output that is kept in a log gets none.
-    ...(options.terminal?.isTTY ? { tell: (text: string) => options.terminal?.write(text) } : {}),
-  });
-  const onFault = (thrown: unknown): void =>
-    log.error({ err: thrown }, 'keys file cannot be used; the keys stay as they were');
-  return { mode: 'apikey', keys: openKeys({ path, now: Date.now, onFault }), now: () => performance.now() };
 };
 
 const subtitlesOf = ({ values }: SpeechSettings) => ({

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../src/core/types.ts';
 import { mayUseModel } from '../src/keys/globs.ts';
 import { ensureKeys, issueKey, listKeys, removeKey, rotateKey } from '../src/keys/issue.ts';
-import { digestOf } from '../src/keys/key-file.ts';
+import { digestOf, keyFileBook } from '../src/keys/key-file.ts';
 import { type Keys, openKeys } from '../src/keys/keys.ts';
 import { createRateLimiter } from '../src/keys/rate.ts';
 import { createGuards } from '../src/keys/require-key.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 const first = (more: { adminSecret?: string; userSecret?: string; tell?: (text: string) => void } = {}) =>
-  ensureKeys({ path, firstKeysPath, adminSecret: '', userSecret: '', ...more });
+  ensureKeys({ book: keyFileBook(path), firstKeysPath, adminSecret: '', userSecret: '', ...more });
 
 const open = (faults: unknown[] = [], now = Date.now): Keys =>
   openKeys({ path, now, onFault: (thrown) => faults.push(thrown) });
@@ -56,7 +56,7 @@ describe('the first start', () => {
     await rm(firstKeysPath);
     await first();
     await assert.rejects(stat(firstKeysPath), 'a second start issues nothing');
-    assert.equal((await listKeys(path)).length, 2);
+    assert.equal((await listKeys(keyFileBook(path))).length, 2);
   });
 
   it('takes secrets of the environment and does not show them', async () => {
@@ -72,7 +72,7 @@ describe('the first start', () => {
     await first({ adminSecret: 'an-admin-secret-of-mine' });
     const { id, name } = open().find('an-admin-secret-of-mine')!;
     assert.equal(name, 'admin-2');
-    await removeKey(path, id);
+    await removeKey(keyFileBook(path), id);
     await first({ adminSecret: 'an-admin-secret-of-mine' });
     assert.equal(open().find('an-admin-secret-of-mine'), undefined);
   });
@@ -80,8 +80,8 @@ describe('the first start', () => {
 
 describe('keys', () => {
   it('keep their id when they are rotated, and refuse the old secret for good', async () => {
-    const { record, secret } = await issueKey(path, { name: 'ci', priority: 'interactive' });
-    const rotated = await rotateKey(path, 'ci');
+    const { record, secret } = await issueKey(keyFileBook(path), { name: 'ci', priority: 'interactive' });
+    const rotated = await rotateKey(keyFileBook(path), 'ci');
     assert.equal(rotated.record.id, record.id);
     assert.equal(rotated.record.priority, 'interactive');
     assert.equal(open().find(secret), undefined);
@@ -91,12 +91,12 @@ describe('keys', () => {
   });
 
   it('are read again when the file changes, and stay in force when the new file is broken', async () => {
-    const one = await issueKey(path, { name: 'one' });
+    const one = await issueKey(keyFileBook(path), { name: 'one' });
     const faults: unknown[] = [];
     const keys = open(faults);
-    const two = await issueKey(path, { name: 'two' });
+    const two = await issueKey(keyFileBook(path), { name: 'two' });
     assert.equal(keys.find(two.secret)?.name, 'two');
-    await removeKey(path, 'one');
+    await removeKey(keyFileBook(path), 'one');
     assert.equal(keys.find(one.secret), undefined);
     await writeFile(path, '{ "keys": [');
     assert.equal(keys.find(two.secret)?.name, 'two');
@@ -105,15 +105,18 @@ describe('keys', () => {
   });
 
   it('refuse names and secrets that are taken, and secrets that are too short', async () => {
-    await issueKey(path, { name: 'one', secret: 'a-secret-of-my-own' });
-    await assert.rejects(issueKey(path, { name: 'one' }), /named one already/);
-    await assert.rejects(issueKey(path, { name: 'two', secret: 'a-secret-of-my-own' }), /Another key has this secret/);
-    await assert.rejects(issueKey(path, { name: 'two', secret: 'short' }), /at least 16/);
-    await assert.rejects(removeKey(path, 'two'), /no key two/);
+    await issueKey(keyFileBook(path), { name: 'one', secret: 'a-secret-of-my-own' });
+    await assert.rejects(issueKey(keyFileBook(path), { name: 'one' }), /named one already/);
+    await assert.rejects(
+      issueKey(keyFileBook(path), { name: 'two', secret: 'a-secret-of-my-own' }),
+      /Another key has this secret/,
+    );
+    await assert.rejects(issueKey(keyFileBook(path), { name: 'two', secret: 'short' }), /at least 16/);
+    await assert.rejects(removeKey(keyFileBook(path), 'two'), /no key two/);
   });
 
   it('may be written by hand in the clear and are hashed at the next start', async () => {
-    await issueKey(path, { name: 'gone' });
+    await issueKey(keyFileBook(path), { name: 'gone' });
     await writeFile(path, JSON.stringify([{ name: 'mine', key: 'a-secret-of-my-own', admin: true }]));
     const { id } = open().find('a-secret-of-my-own')!;
     await first();
@@ -124,7 +127,7 @@ describe('keys', () => {
   });
 
   it('refuse a file with two of a kind, without quoting it', async () => {
-    await issueKey(path, { name: 'x' });
+    await issueKey(keyFileBook(path), { name: 'x' });
     const twice = [1, 2].map((at) => ({ name: `k${at}`, key: 'a-secret-of-my-own' }));
     await writeFile(path, JSON.stringify(twice));
     assert.throws(
@@ -139,17 +142,17 @@ describe('keys', () => {
   });
 
   it('end when they are disabled or expire', async () => {
-    const { secret } = await issueKey(path, { name: 'guest', expiresAt: '2030-01-01T00:00:00.000Z' });
+    const { secret } = await issueKey(keyFileBook(path), { name: 'guest', expiresAt: '2030-01-01T00:00:00.000Z' });
     assert.ok(open([], () => Date.parse('2029-12-31T00:00:00Z')).find(secret));
     assert.equal(open([], () => Date.parse('2030-01-01T00:00:00Z')).find(secret), undefined);
-    const [record] = await listKeys(path);
+    const [record] = await listKeys(keyFileBook(path));
     await writeFile(path, JSON.stringify({ keys: [{ ...record, expires_at: undefined, disabled: true }] }));
     assert.equal(open().find(secret), undefined);
   });
 
   it('are not lost when many are issued at once', async () => {
-    await Promise.all(Array.from({ length: 8 }, (_, at) => issueKey(path, { name: `key ${at}` })));
-    assert.equal((await listKeys(path)).length, 8);
+    await Promise.all(Array.from({ length: 8 }, (_, at) => issueKey(keyFileBook(path), { name: `key ${at}` })));
+    assert.equal((await listKeys(keyFileBook(path))).length, 8);
   });
 });
 
@@ -157,9 +160,9 @@ const request = (headers: Record<string, string>): FastifyRequest => ({ headers 
 
 describe('guards', () => {
   it('take any spelling of bearer, and tell no key, bad key and no rights apart', async () => {
-    const { secret } = await issueKey(path, { name: 'user' });
-    const { secret: adminSecret } = await issueKey(path, { name: 'admin', admin: true });
-    const guards = createGuards({ mode: 'apikey', keys: open(), now: Date.now });
+    const { secret } = await issueKey(keyFileBook(path), { name: 'user' });
+    const { secret: adminSecret } = await issueKey(keyFileBook(path), { name: 'admin', admin: true });
+    const guards = createGuards({ mode: 'apikey', keys: open(), rates: createRateLimiter(Date.now) });
     assert.equal((guards.key(request({ authorization: `bEARER  ${secret}` })) as Caller).name, 'user');
     assert.equal((guards.admin(request({ authorization: `Bearer ${adminSecret}` })) as Caller).admin, true);
     const code = (run: () => unknown): unknown => {

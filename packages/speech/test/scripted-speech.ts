@@ -13,7 +13,9 @@ import type { Caller, ModelInfo, Segment, Transcript, TranscriptionRequest, Uplo
 import { renderProblem } from '../src/dialects/errors.ts';
 import { type EndpointParts, endpointsOf } from '../src/endpoints.ts';
 import { issueKey } from '../src/keys/issue.ts';
+import { keyFileBook } from '../src/keys/key-file.ts';
 import { openKeys } from '../src/keys/keys.ts';
+import { createRateLimiter } from '../src/keys/rate.ts';
 import { createGuards } from '../src/keys/require-key.ts';
 
 const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({
@@ -123,9 +125,9 @@ export const sayHello: Script = ({ request }, { onSegment }) => {
 export const startScripted = async (more: Partial<EndpointParts> = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'parley-scripted-'));
   const keysPath = join(dir, 'keys.json');
-  const user = await issueKey(keysPath, { name: 'user' });
-  const admin = await issueKey(keysPath, { name: 'admin', admin: true });
-  const slow = await issueKey(keysPath, { name: 'slow', rps: 0.5 });
+  const user = await issueKey(keyFileBook(keysPath), { name: 'user' });
+  const admin = await issueKey(keyFileBook(keysPath), { name: 'admin', admin: true });
+  const slow = await issueKey(keyFileBook(keysPath), { name: 'slow', rps: 0.5 });
   const heard: Heard[] = [];
   const stage: { script: Script } = { script: sayHello };
   const resolve = async (name: string | undefined): Promise<ModelInfo> => {
@@ -172,7 +174,7 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
     ...more,
   };
   const keys = openKeys({ path: keysPath, now: Date.now, onFault: () => undefined });
-  mount(app, endpointsOf(parts), createGuards({ mode: 'apikey', keys, now: Date.now }));
+  mount(app, endpointsOf(parts), createGuards({ mode: 'apikey', keys, rates: createRateLimiter(Date.now) }));
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
 
   const call = (path: string, init: RequestInit & { key?: string } = {}): Promise<Response> => {

@@ -11,12 +11,13 @@ export type StoreOptions = {
 
 const DEFAULT_FEED_KEEP = 100_000;
 
-const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
+/** Whether `openStore` would open PostgreSQL. */
+export const isPostgres = (place: string): boolean => /^postgres(?:ql)?:\/\//.test(place);
 
 /** `place`: `postgres://…`, `postgresql://…` or the path of a file; applies the schema steps that are missing. */
 export const openStore = async (place: string, log: Log, options: StoreOptions = {}): Promise<Store> => {
   const { feedKeep = DEFAULT_FEED_KEEP } = options;
-  const store = POSTGRES_URL.test(place)
+  const store = isPostgres(place)
     ? await openPostgres({ url: place, feedKeep }, log)
     : await openSqlite({ file: place, feedKeep });
   log.info({ driver: store.driver }, 'store open');

@@ -1,13 +1,16 @@
 /** `parley keys`: issues, lists, removes and rotates API keys of the speech service, also while it runs. */
 import { parseArgs } from 'node:util';
+import { createLog } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
+import { openStore } from '@parley/kit/store/open.ts';
 import { draftKey, type Issued, issueKey, listKeys, removeKey, rotateKey } from '@parley/speech/keys/issue.ts';
-import type { KeyRecord } from '@parley/speech/keys/key-file.ts';
-import { keysPathOf } from '@parley/speech/keys/paths.ts';
+import { type KeyBook, type KeyRecord, keyFileBook } from '@parley/speech/keys/key-file.ts';
+import { isShared, keysPathOf } from '@parley/speech/keys/place.ts';
+import { sharedBook } from '@parley/speech/keys/shared-book.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
 import type { Command, CommandContext, Output } from '../command.ts';
 
-type Action = (path: string, args: readonly string[], out: Output) => Promise<void>;
+type Action = (book: KeyBook, args: readonly string[], out: Output) => Promise<void>;
 
 const USAGE =
   'issue NAME [--admin] [--interactive] [--rps N] [--models GLOB,…] [--expires TIME] [--hash-only] | list | remove | rotate';
@@ -19,17 +22,21 @@ export const keysCommand: Command = {
   run: async ([action = '', ...args], context) => {
     const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
     if (!run) throw new Error(`keys wants one of: ${USAGE}`);
-    await run(pathOf(context), args, context.out);
+    await withBook(context, (book) => run(book, args, context.out));
     return 0;
   },
 };
 
-const pathOf = ({ line }: CommandContext): string => {
+/** The keys a running service reads: its file, or the rows that several services share. */
+const withBook = async ({ line }: CommandContext, use: (book: KeyBook) => Promise<void>): Promise<void> => {
   const { values } = readSettings(SPEECH_SETTINGS, { section: 'speech', ...line });
-  return keysPathOf(values.data_dir, values['auth.keys_file']);
+  const path = keysPathOf(values.data_dir, values['auth.keys_file']);
+  if (!isShared(values['storage.url'], values['auth.keys_file'])) return use(keyFileBook(path));
+  await using store = await openStore(values['storage.url'], createLog('keys', 'warn'));
+  await use(sharedBook(store, path));
 };
 
-const issue: Action = async (path, args, out) => {
+const issue: Action = async (book, args, out) => {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -53,7 +60,7 @@ const issue: Action = async (path, args, out) => {
   if (values['hash-only']) {
     const { secret, record } = draftKey(key);
     out.write(`${secret}\n${JSON.stringify(record)}\n`);
-  } else showSecret(await issueKey(path, key), out);
+  } else showSecret(await issueKey(book, key), out);
 };
 
 const showSecret = ({ record, secret }: Issued, out: Output): void => {
@@ -61,9 +68,9 @@ const showSecret = ({ record, secret }: Issued, out: Output): void => {
   out.write(`${secret}\n`);
 };
 
-const list: Action = async (path, args, out) => {
+const list: Action = async (book, args, out) => {
   parseArgs({ args: [...args], options: {} });
-  const rows = (await listKeys(path)).map((record) => [record.name, record.id, rightsOf(record), record.created_at]);
+  const rows = (await listKeys(book)).map((record) => [record.name, record.id, rightsOf(record), record.created_at]);
   const table = [['NAME', 'ID', 'RIGHTS', 'CREATED'], ...rows];
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
   for (const row of table) {
@@ -86,13 +93,13 @@ const rightsOf = (record: KeyRecord): string =>
     ...(record.expires_at === undefined ? [] : [`until ${record.expires_at}`]),
   ].join(' ');
 
-const remove: Action = async (path, args, out) => {
-  const record = await removeKey(path, onlyOne(positionalsOf(args), 'a name or an id'));
+const remove: Action = async (book, args, out) => {
+  const record = await removeKey(book, onlyOne(positionalsOf(args), 'a name or an id'));
   out.write(`Removed ${record.name} (${record.id}).\n`);
 };
 
-const rotate: Action = async (path, args, out) => {
-  showSecret(await rotateKey(path, onlyOne(positionalsOf(args), 'a name or an id')), out);
+const rotate: Action = async (book, args, out) => {
+  showSecret(await rotateKey(book, onlyOne(positionalsOf(args), 'a name or an id')), out);
 };
 
 const ACTIONS: Readonly<Record<string, Action>> = { issue, list, remove, rotate };

@@ -2,13 +2,12 @@
 import { createToken } from '@parley/kit/ids.ts';
 import type { Priority } from '../core/types.ts';
 import {
-  changeKeyFile,
   createKeyId,
   digestOf,
+  type KeyBook,
   type KeyFile,
   type KeyRecord,
   MIN_SECRET_CHARS,
-  readKeyFile,
   writePrivateFile,
 } from './key-file.ts';
 
@@ -48,8 +47,8 @@ export const draftKey = (key: NewKey): Issued => {
 };
 
 /** Adds a key and returns its secret, the only time it is seen. Errors: name taken, secret too short or in use. */
-export const issueKey = (path: string, key: NewKey): Promise<Issued> =>
-  changeKeyFile(path, (file) => {
+export const issueKey = (book: KeyBook, key: NewKey): Promise<Issued> =>
+  book.change((file) => {
     const secret = key.secret ?? createSecret();
     if (key.name.trim() === '') throw new Error('A key needs a name.');
     if (secret.length < MIN_SECRET_CHARS) throw new Error(`A secret has at least ${MIN_SECRET_CHARS} characters.`);
@@ -66,7 +65,7 @@ const withKey = (file: KeyFile, record: KeyRecord): KeyFile => ({
 });
 
 /** Every key, in the order they were issued. */
-export const listKeys = async (path: string): Promise<readonly KeyRecord[]> => (await readKeyFile(path))?.keys ?? [];
+export const listKeys = async (book: KeyBook): Promise<readonly KeyRecord[]> => (await book.read())?.keys ?? [];
 
 const findKey = (file: KeyFile, idOrName: string): KeyRecord => {
   const found = file.keys.find(({ id, name }) => id === idOrName || name === idOrName);
@@ -75,16 +74,16 @@ const findKey = (file: KeyFile, idOrName: string): KeyRecord => {
 };
 
 /** Takes a key out for good; a variable that still names its secret does not bring it back. */
-export const removeKey = (path: string, idOrName: string): Promise<KeyRecord> =>
-  changeKeyFile(path, (file) => {
+export const removeKey = (book: KeyBook, idOrName: string): Promise<KeyRecord> =>
+  book.change((file) => {
     const record = findKey(file, idOrName);
     const keys = file.keys.filter((other) => other !== record);
     return { file: { keys, removed: [...file.removed, record.key] }, result: record };
   });
 
 /** A new secret for a key; id, name and rights stay, the old secret is refused from now on. */
-export const rotateKey = (path: string, idOrName: string): Promise<Issued> =>
-  changeKeyFile(path, (file) => {
+export const rotateKey = (book: KeyBook, idOrName: string): Promise<Issued> =>
+  book.change((file) => {
     const old = findKey(file, idOrName);
     const secret = createSecret();
     const record = { ...old, key: digestOf(secret) };
@@ -93,7 +92,7 @@ export const rotateKey = (path: string, idOrName: string): Promise<Issued> =>
   });
 
 export type FirstKeys = {
-  readonly path: string;
+  readonly book: KeyBook;
   /** Where secrets made here are left for the operator, mode 0600. */
   readonly firstKeysPath: string;
   /** Secrets the environment sets; empty when it does not. */
@@ -119,7 +118,7 @@ export const ensureKeys = async (first: FirstKeys): Promise<void> => {
   ];
   const short = wanted.find(({ secret }) => secret !== '' && secret.length < MIN_SECRET_CHARS);
   if (short) throw new Error(`${short.variable} must have at least ${MIN_SECRET_CHARS} characters.`);
-  const made = await changeKeyFile(first.path, (file, isNew) => {
+  const made = await first.book.change<readonly string[]>((file, isNew) => {
     const { next, shown } = wanted
       .filter(({ secret }) => isNew || secret !== '')
       .reduce<Progress>(addWanted, { next: file, shown: [] });

@@ -110,25 +110,36 @@ const toRecord = (entry: Record<string, unknown> | null, where: string): KeyReco
 
 const textOr = (value: unknown, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-/**
- * Reads, changes and replaces the file while no other process does. `change` gets an empty file when there is none and
- * returns nothing when there is nothing to write.
- */
-export const changeKeyFile = async <T>(
-  path: string,
-  change: (file: KeyFile, isNew: boolean) => { file?: KeyFile; result: T },
-): Promise<T> => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const unlock = await lock(`${path}.lock`);
-  try {
-    const current = await readKeyFile(path);
-    const { file, result } = change(current ?? { keys: [], removed: [] }, current === undefined);
-    if (file) await writePrivateFile(path, `${JSON.stringify({ keys: file.keys, removed: file.removed }, null, 2)}\n`);
-    return result;
-  } finally {
-    await unlock();
-  }
+/** Where keys are kept: a file, or a row that several processes share (shared-book.ts). */
+export type KeyBook = {
+  /** Undefined before the first change. */
+  read(): Promise<KeyFile | undefined>;
+  /**
+   * Reads, changes and replaces the keys while no other process does. `change` gets no keys when there are none yet,
+   * and returns nothing when there is nothing to write; it may run again when another process was quicker.
+   */
+  change<T>(change: (file: KeyFile, isNew: boolean) => Changed<T>): Promise<T>;
 };
+
+export type Changed<T> = { readonly file?: KeyFile; readonly result: T };
+
+/** Keys in a file, held against other processes by a lock beside it. */
+export const keyFileBook = (path: string): KeyBook => ({
+  read: () => readKeyFile(path),
+  change: async (change) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const unlock = await lock(`${path}.lock`);
+    try {
+      const current = await readKeyFile(path);
+      const { file, result } = change(current ?? { keys: [], removed: [] }, current === undefined);
+      if (file)
+        await writePrivateFile(path, `${JSON.stringify({ keys: file.keys, removed: file.removed }, null, 2)}\n`);
+      return result;
+    } finally {
+      await unlock();
+    }
+  },
+});
 
 /** Writes a file only its owner can read, beside the target, then moves it there. */
 export const writePrivateFile = async (path: string, content: string): Promise<void> => {

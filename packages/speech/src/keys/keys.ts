@@ -35,14 +35,19 @@ export const openKeys = ({ path, now, onFault }: KeysParts): Keys => {
   return {
     find: (secret) => {
       refresh();
-      const digest = digestOf(secret);
-      let found: KeyRecord | undefined;
-      // Every entry is compared, so that the time says nothing about which one it was.
-      for (const record of records) if (equalConstantTime(record.key, digest)) found = record;
-      if (found === undefined || found.disabled) return undefined;
-      return found.expires_at !== undefined && Date.parse(found.expires_at) <= now() ? undefined : found;
+      return findUsable(records, secret, now());
     },
   };
+};
+
+/** The record with this secret that may be used at `nowMs`. */
+export const findUsable = (records: readonly KeyRecord[], secret: string, nowMs: number): KeyRecord | undefined => {
+  const digest = digestOf(secret);
+  let found: KeyRecord | undefined;
+  // Every entry is compared, so that the time says nothing about which one it was.
+  for (const record of records) if (equalConstantTime(record.key, digest)) found = record;
+  if (found === undefined || found.disabled) return undefined;
+  return found.expires_at !== undefined && Date.parse(found.expires_at) <= nowMs ? undefined : found;
 };
 
 /** Changes with every atomic replacement, also within one tick of the clock. One stat costs a few microseconds. */

@@ -5,13 +5,13 @@ import { problem } from '../core/codes.ts';
 import type { Caller } from '../core/types.ts';
 import type { KeyRecord } from './key-file.ts';
 import type { Keys } from './keys.ts';
-import { createRateLimiter } from './rate.ts';
+import type { RateLimiter } from './rate.ts';
 
 export type SpeechAccess = 'open' | 'key' | 'admin';
 
 /** `open` lets everybody in as an administrator; the composition allows it on loopback addresses only. */
 export type GuardParts =
-  | { readonly mode: 'apikey'; readonly keys: Keys; readonly now: () => number }
+  | { readonly mode: 'apikey'; readonly keys: Keys; readonly rates: RateLimiter }
   | { readonly mode: 'open' };
 
 /** Who calls an endpoint that asks for no credential. */
@@ -34,25 +34,29 @@ export const createGuards = (
     };
     return { open: local, key: local, admin: local };
   }
-  const { keys, now } = parts;
-  const rates = createRateLimiter(now);
-  const key = (request: FastifyRequest): Caller => {
-    const record = keys.find(bearerOf(request) ?? basicOf(request, basicRoutes) ?? protocolKeyOf(request) ?? '');
-    if (!record) throw problem('unauthorized', explainMissing(request));
-    const waitSec = rates.take(record.id, record.rps);
-    if (waitSec > 0) {
-      throw problem('rate_limited', `This key may make ${record.rps} requests a second.`, {
-        retryAfterSec: Math.ceil(waitSec),
-      });
-    }
-    return toCaller(record);
-  };
-  const admin = (request: FastifyRequest): Caller => {
-    const caller = key(request);
+  const { keys, rates } = parts;
+  const guard =
+    (check: (caller: Caller) => Caller) =>
+    (request: FastifyRequest): Caller | Promise<Caller> => {
+      const record = keys.find(bearerOf(request) ?? basicOf(request, basicRoutes) ?? protocolKeyOf(request) ?? '');
+      if (!record) throw problem('unauthorized', explainMissing(request));
+      const admit = (waitSec: number): Caller => check(admitted(record, waitSec));
+      const waitSec = rates.take(record.id, record.rps);
+      return typeof waitSec === 'number' ? admit(waitSec) : waitSec.then(admit);
+    };
+  const key = guard((caller) => caller);
+  const admin = guard((caller) => {
     if (!caller.admin) throw problem('forbidden', 'This needs an administrative key.');
     return caller;
-  };
+  });
   return { open: () => NOBODY, key, admin };
+};
+
+const admitted = (record: KeyRecord, waitSec: number): Caller => {
+  if (waitSec <= 0) return toCaller(record);
+  throw problem('rate_limited', `This key may make ${record.rps} requests a second.`, {
+    retryAfterSec: Math.ceil(waitSec),
+  });
 };
 
 const toCaller = (record: KeyRecord): Caller => ({
