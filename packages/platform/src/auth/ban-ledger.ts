@@ -19,6 +19,8 @@ export type BanLedger = AsyncDisposable & {
   /** Ends attempts taken before, as failures or not. */
   settle(keys: readonly LimitedKey[], failed: boolean): Promise<void>;
   bannedUntil(key: LimitedKey): Promise<number | undefined>;
+  /** Forgets the failures of a key; attempts under way stay reserved. */
+  clear(key: LimitedKey): Promise<void>;
   /** How often to ask again while `full`, because other processes end attempts unseen; undefined when none do. */
   readonly pollMs: number | undefined;
 };
@@ -106,6 +108,13 @@ export const openBanLedger = async (store: Store, clock: Clock): Promise<BanLedg
       for (const key of keys) settleOne(key, failed);
     },
     bannedUntil: async (limited) => banEnd(entries.get(limited.key)?.failures ?? [], limited, clock.now()),
+    clear: async ({ key }) => {
+      const entry = entries.get(key);
+      if (!entry) return;
+      entry.failures = [];
+      if (entry.underWay === 0) entries.delete(key);
+      touch(key);
+    },
     [Symbol.asyncDispose]: async () => {
       clearTimeout(timer);
       await flush();

@@ -24,11 +24,23 @@ export type Ban = {
   attempt<T extends { readonly ok: boolean }>(attempt: Attempt, check: () => Promise<T>): Promise<T>;
   /** The same for secrets that name no account: session ids, links, one-time codes. */
   anonymous<T extends { readonly ok: boolean }>(address: string, check: () => Promise<T>): Promise<T>;
+  /**
+   * Reserves one attempt under a counter of a script's own; whoever takes it settles it. Throws 429 when banned, 503
+   * when too many wait.
+   */
+  reserve(counter: Counter): Promise<Reservation>;
+  /** Forgets the failures of a script's counter. */
+  clear(counter: Counter): Promise<void>;
   /** Counts a session id that was never issued; throws 429 when the address is banned. */
   unknownSession(address: string): Promise<void>;
   /** Forgets who signed in from where too long ago. */
   sweep(): Promise<void>;
 };
+
+/** What a script counts failures of, apart from everything else; the name is made of parts, so that none can pose as another. */
+export type Counter = BanLimits & { readonly name: readonly string[] };
+
+export type Reservation = { settle(failed: boolean): Promise<void> };
 
 /** How many failures within which time ban an account at an address. */
 export type BanLimits = { readonly limit: number; readonly windowMs: number };
@@ -82,6 +94,12 @@ export const createBan = (options: BanOptions): Ban => {
     return { ...limited(LIMIT, 'narrow', ...who), ...options.limitsOf?.(attempt.domain) };
   };
 
+  const counterKey = ({ name, limit, windowMs }: Counter): LimitedKey => ({
+    key: keyOf('counter', JSON.stringify(name)),
+    limit,
+    windowMs,
+  });
+
   const refuseWhenBanned = async (key: LimitedKey): Promise<void> => {
     const untilMs = await ledger.bannedUntil(key);
     if (untilMs !== undefined) throw tooMany(untilMs, clock.now());
@@ -116,6 +134,12 @@ export const createBan = (options: BanOptions): Ban => {
       return verdict;
     },
     anonymous: (address, check) => run([unknownKey(address)], check),
+    reserve: async (counter) => {
+      const key = counterKey(counter);
+      await queue.take(key);
+      return { settle: (failed) => queue.settle([key], failed) };
+    },
+    clear: (counter) => ledger.clear(counterKey(counter)),
     unknownSession: async (address) => {
       await refuseWhenBanned(addressKey(address));
       await run([unknownKey(address)], async () => ({ ok: false }));

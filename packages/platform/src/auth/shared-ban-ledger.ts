@@ -90,6 +90,11 @@ export const openSharedBanLedger = (store: Store, clock: Clock): BanLedger => {
       await Promise.all(keys.map((key) => change(key.key, settleIn(key, failed, me))));
     },
     bannedUntil: async (limited) => banEnd((await read(limited.key)).entry.failures, limited, clock.now()),
+    clear: async ({ key }) => {
+      await change(key, (entry) => {
+        entry.failures = [];
+      });
+    },
     [Symbol.asyncDispose]: async () => clearInterval(sweeper),
   };
 };

@@ -150,9 +150,8 @@ export type ElementContext = {
 
 /** What elements leave for whoever started the run; each element that leaves something names it here. */
 export type Left = {
-  /** 141: the session that was made, to be set as a cookie or returned. */
+  /** 141: the account that gets a session once the run has returned. */
   session?: {
-    readonly token: string;
     readonly kind: 'cookie' | 'token';
     readonly domain: string;
     readonly login: string;

@@ -2,9 +2,21 @@
  * What the composition hands to elements: each member belongs to the elements that use it. A member that is not there
  * makes its elements end with an error, so that a part can run without the others.
  */
+import type { SignIn } from '../auth/sign-in.ts';
+import type { ScriptCodes } from './codes.ts';
+import type { ScriptCounters } from './counters.ts';
 import type { ScriptEntities } from './entities.ts';
+import type { KeySets } from './key-sets.ts';
 
 export type ScriptServices = {
+  /** 140: passwords, through the ban. */
+  readonly signIn?: SignIn;
+  /** 142: counters of failures; `release` when a run has ended. */
+  readonly counters?: ScriptCounters;
+  /** 160: one-time codes. */
+  readonly codes?: ScriptCodes;
+  /** 170: public keys of issuers. */
+  readonly keySets?: KeySets;
   /** 130-133: entities by collection, under the script's rights. */
   readonly entities?: ScriptEntities;
   /** 190: scripts may hold JavaScript statements. Setting `scripts.code`. */
