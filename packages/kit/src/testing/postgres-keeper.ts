@@ -4,12 +4,25 @@
  * PostgreSQL refuses to run as root; then it runs as `nobody`, who exists everywhere and needs not be made.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 export type KeeperOrder = { readonly order: 'start' } | { readonly order: 'stop'; readonly signal: NodeJS.Signals };
 export type KeeperAnswer = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** What the server has said, in the folder the keeper was given. */
+const LOG_FILE = 'log';
 
 const NOBODY = 65_534;
 const READY = 'database system is ready to accept connections';
@@ -92,6 +105,7 @@ const startServer = (root: string, place: Place): Promise<ChildProcess> => {
     let said = '';
     server.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = `${said}${text}`.slice(-4000);
+      appendFileSync(join(root, LOG_FILE), text);
       if (said.includes(READY)) resolve(server);
     });
     server.once('error', reject);

@@ -1,7 +1,7 @@
 /** A throwaway PostgreSQL for tests, kept by a child process (postgres-keeper.ts) that outlives no test run. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,8 @@ export type PostgresServer = AsyncDisposable & {
   dropDatabase(url: string): Promise<void>;
   /** Runs SQL as the owner of everything, in the database `postgres`. */
   run(sql: string, values?: unknown[]): Promise<pg.QueryResult>;
+  /** What the server has written to its log. */
+  log(): Promise<string>;
   start(): Promise<void>;
   /** SIGINT ends it in order and cuts connections; SIGQUIT is a crash. */
   stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
@@ -67,6 +69,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
       await run(`DROP DATABASE IF EXISTS ${place.slice(place.lastIndexOf('/') + 1)} WITH (FORCE)`);
     },
     run,
+    log: () => readFile(join(root, 'log'), 'utf8'),
     start: () => ask(keeper, { order: 'start' }),
     stop: (signal) => ask(keeper, { order: 'stop', signal }),
     [Symbol.asyncDispose]: dispose,

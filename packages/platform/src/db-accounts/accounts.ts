@@ -45,8 +45,8 @@ const RFC3339 = `'YYYY-MM-DD"T"HH24:MI:SSTZH:TZM'`;
 const UNTIL = `CASE $1::text
   WHEN 'day' THEN (date_trunc('day', now() AT TIME ZONE current_setting('TimeZone')) + interval '1 day')
     AT TIME ZONE current_setting('TimeZone')
-  WHEN 'seconds' THEN now() + make_interval(secs => $2::double precision)
-  ELSE $2::timestamptz END`;
+  WHEN 'seconds' THEN now() + make_interval(secs => $2::text::double precision)
+  ELSE $2::text::timestamptz END`;
 
 const FACTS = `
   SELECT current_database() AS database, current_user AS creator, rolsuper OR rolcreaterole AS "canCreate",

@@ -73,16 +73,18 @@ export const startSweeper = (parts: SweeperParts): Sweeper => {
     return next - now;
   };
   const run = async (): Promise<void> => {
+    // What became due while nobody ran.
+    let isRung = false;
     while (!ending.signal.aborted) {
+      if (!isRung) {
+        await sweep().catch((thrown: unknown) => log.warn({ err: thrown }, 'database accounts were not swept'));
+      }
       alarm = new AbortController();
-      const isRung = await clock.delay(waitMs(), AbortSignal.any([ending.signal, alarm.signal])).then(
+      // Rung for a new time to wait for, and for nothing else.
+      isRung = await clock.delay(waitMs(), AbortSignal.any([ending.signal, alarm.signal])).then(
         () => false,
         () => true,
       );
-      if (ending.signal.aborted) return;
-      // Only a new time to wait for.
-      if (isRung) continue;
-      await sweep().catch((thrown: unknown) => log.warn({ err: thrown }, 'database accounts were not swept'));
     }
   };
   const running = run();
