@@ -153,6 +153,13 @@ const parseDuration = (raw: unknown): number => {
   return Number(match[1]) * UNIT_MS[match[2] ?? 's']!;
 };
 
+/** Durations in order: a list in the file, commas elsewhere. The values are milliseconds. */
+export const durations = (fallback: readonly string[], describe: string, extra?: Extra): Setting<readonly number[]> => {
+  const words = list(fallback, describe, extra);
+  const parse = (raw: unknown): readonly number[] => words.parse(raw).map(parseDuration);
+  return setting('durations', fallback.map(parseDuration), describe, parse, extra);
+};
+
 const SIZE = /^(\d+(?:\.\d+)?)\s*(b|kib|mib|gib|kb|mb|gb)?$/i;
 const UNIT_BYTES: Readonly<Record<string, number>> = {
   b: 1,

@@ -17,6 +17,7 @@ export const CODES = {
   method_not_allowed: { status: 405, errorCode: 1401, message: 'Method not allowed' },
   exists: { status: 409, errorCode: 1402, message: 'Resource already exists' },
   precondition_failed: { status: 412, errorCode: 1412, message: 'Resource was changed meanwhile' },
+  invitation_failed: { status: 412, errorCode: 1413, message: 'The invitation failed' },
   payload_too_large: { status: 413, errorCode: 1423, message: 'Request body is too large' },
   uri_too_long: { status: 414, errorCode: 1424, message: 'Address is too long' },
   unsupported_media_type: { status: 415, errorCode: 1415, message: 'Content type is not supported here' },

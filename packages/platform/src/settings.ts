@@ -1,5 +1,5 @@
 /** Every setting of the platform, as data. Shared keys stand at the top of `parley.yaml`, the rest under `platform`. */
-import { bytes, choice, duration, flag, int, list, text } from '@parley/kit/setting-kinds.ts';
+import { bytes, choice, duration, durations, flag, int, list, text } from '@parley/kit/setting-kinds.ts';
 import type { Declaration, Settings } from '@parley/kit/settings.ts';
 
 export const PLATFORM_SETTINGS = {
@@ -33,6 +33,12 @@ export const PLATFORM_SETTINGS = {
   trusted_proxies: list([], 'Addresses or networks whose X-Forwarded-* headers are believed.', { shared: true }),
   'log.level': choice(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info', 'What is logged.'),
   strict_fields: flag(false, 'Refuse unknown fields in bodies with 400 instead of ignoring and naming them.'),
+  'memory.max_rows': int(
+    2_000_000,
+    'Rows a node holds in memory; above it users, contacts and their like stay in the database, the last used aside.',
+    { min: 1 },
+  ),
+  'memory.max_bytes': bytes('2 GiB', 'The same by what the rows take in memory, roughly.'),
   'list.default_limit': int(1000, 'Items of a list when no limit is given.', { min: 1, max: 100_000 }),
   'list.max_limit': int(10_000, 'Most items of one list.', { min: 1, max: 1_000_000 }),
   'export.secrets': flag(false, 'Let administrators export password hashes and import them.'),
@@ -43,6 +49,15 @@ export const PLATFORM_SETTINGS = {
   'session.token_max': duration('30d', 'A token session ends after this long in any case.'),
   'session.max_per_user': int(100, 'Sessions of one user at once; the oldest ends.', { min: 1, max: 10_000 }),
   'ban.key': choice(['address+login', 'address', 'login'], 'address+login', 'What failed sign-ins are counted by.'),
+  'password.alphabet': text(
+    'A-Za-z0-9_.~!-',
+    'Signs that passwords set by invitation may have, as between the brackets of a regular expression.',
+  ),
+  'invite.lifetime': duration('3d', 'How long the link of an invitation is good.'),
+  'invite.interval': duration('2m', 'Least time between two invitations to one e-mail address or from one address.'),
+  'mail.timeout': duration('10s', 'Longest time of one try to hand a mail to its server.'),
+  'mail.retry_after': durations(['10s', '60s', '300s'], 'Waits before each further try to send a mail.'),
+  'mail.ca_file': text('', "PEM file of certificates that mail servers are trusted by besides the system's."),
   'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
   site: text(
     '',

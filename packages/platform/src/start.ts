@@ -15,6 +15,7 @@ import { createDbUsersEndpoints } from './endpoints/db-users.ts';
 import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
+import { createNodesEndpoints } from './endpoints/nodes.ts';
 import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
 import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
@@ -28,11 +29,14 @@ import { prepareBodies } from './http/body.ts';
 import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies, renderProblem } from './http/reply.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
+import type { Nodes } from './nodes/registry.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { prepareCompression } from './rest/compress.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
+import { startInvites, startMail } from './start-mail.ts';
+import { openNodes, tellPlans } from './start-nodes.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export type RunningPlatform = AsyncDisposable & { readonly url: string; readonly port: number };
@@ -50,6 +54,7 @@ export const startPlatform = async (
   const { values } = settings;
   await using stack = new AsyncDisposableStack();
   mkdirSync(values.data_dir, { recursive: true, mode: 0o700 });
+  const nodes = stack.use(openNodes(around.line, log));
   const store = stack.use(await openStore(values['storage.url'] || join(values.data_dir, 'platform.sqlite'), log));
   const platform = stack.use(await openPlatform(values, store, log));
   await firstRun(platform, {
@@ -72,20 +77,32 @@ export const startPlatform = async (
       domains: () => engine.domains,
     }),
   );
-  const endpoints = createEndpoints(platform, auth, tokens, dbAccounts);
+  const mail = stack.use(startMail(values, platform, log));
+  let ownUrl = '';
+  const invites = stack.use(startInvites({ values, platform, auth, mail, log, ownUrl: () => ownUrl }));
+  const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, invites.endpoints);
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);
   mountReference(app);
   stack.use(startUpkeep(platform, systemClock, log));
+  stack.use(tellPlans(platform.engine.domains, nodes));
   await mountHealth(app, { store, clock: systemClock, log });
   const listening = await listen(app, { host: values.host, port: values.port, socket: around.socket });
   stack.defer(() => listening.close());
+  ownUrl = listening.url;
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
 /** The whole surface on one screen. */
-const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook, dbAccounts: DbAccounts): RestEndpoint[] => {
+const createEndpoints = (
+  platform: Platform,
+  nodes: Nodes,
+  auth: Auth,
+  tokens: TokenBook,
+  dbAccounts: DbAccounts,
+  more: readonly RestEndpoint[],
+): RestEndpoint[] => {
   const { engine, resources, model, sipAccounts } = platform;
   const endpoints: RestEndpoint[] = [
     ...createSessionEndpoints({ auth, domains: engine.domains }),
@@ -97,9 +114,11 @@ const createEndpoints = (platform: Platform, auth: Auth, tokens: TokenBook, dbAc
     ...createCombinedContactsEndpoints(engine),
     ...createModelEndpoints(engine, model),
     ...createJournalEndpoints(engine, resources.all),
+    ...createNodesEndpoints({ engine, nodes, clock: systemClock }),
     ...createIntegrationTokenEndpoints(tokens),
     ...createSipEndpoints(sipAccounts),
     ...createDbUsersEndpoints({ accounts: dbAccounts, isStrict: engine.isStrict }),
+    ...more,
     createOpenApiEndpoint(() => endpoints, VERSION),
   ];
   return endpoints;

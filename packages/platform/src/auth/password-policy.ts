@@ -1,10 +1,14 @@
 /** The policy for passwords that people choose for themselves, and the codes by which it refuses one. */
+import type { Domain } from '../domains/types.ts';
 import type { Passwords } from './password.ts';
 
 /** Why a password is refused: `errorCode` of the answer, `msgCode` of its details. */
 type PolicyFault = { readonly errorCode: number; readonly msgCode: number; readonly message: string };
 
-type PolicyLimits = { readonly minLength: number; readonly maxLength: number; readonly alphabet: RegExp };
+export type PolicyLimits = { readonly minLength: number; readonly maxLength: number; readonly alphabet: RegExp };
+
+/** A pattern of passwords made of these signs alone. Throws a SyntaxError when they are not understood. */
+export const alphabetOf = (signs: string): RegExp => new RegExp(`^[${signs}]*$`);
 
 /** Whose password it would be. */
 type Holder = {
@@ -53,6 +57,16 @@ export const createPasswordPolicy = (passwords: Passwords): PasswordPolicy => {
       const repeats = holder.presentHash !== undefined && (await passwords.verify(holder.presentHash, password)).ok;
       return repeats ? FAULTS.repeated : undefined;
     },
+  };
+};
+
+/** The setting `iam_password_policy` of a domain over the defaults. */
+export const policyLimitsIn = (domain: Domain, alphabet: RegExp): PolicyLimits => {
+  const { min_length, max_length } = domain.setting('iam_password_policy') ?? {};
+  return {
+    minLength: typeof min_length === 'number' ? min_length : DEFAULT_POLICY.minLength,
+    maxLength: typeof max_length === 'number' ? max_length : DEFAULT_POLICY.maxLength,
+    alphabet,
   };
 };
 

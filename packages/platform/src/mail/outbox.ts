@@ -9,7 +9,7 @@ import type { Log } from '@parley/kit/log.ts';
 import { type Change, Conflict, type Store } from '@parley/kit/store/store.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
-import { startDispatch } from './dispatch.ts';
+import { type Dispatch, type DispatchParts, startDispatch } from './dispatch.ts';
 import type { MailMessage } from './message.ts';
 import type { MailRoutes } from './routes.ts';
 import { MailError, type SendMail } from './send.ts';
@@ -65,89 +65,44 @@ type MailRow = {
 };
 type Held = { readonly id: string; readonly row: MailRow };
 
-export const MAIL_KIND = 'mail';
+const MAIL_KIND = 'mail';
 const QUEUE = 'mail';
 /** How much longer than its try a mail is held against the others: commits take time too. */
 const SLACK_MS = 20_000;
 const FOREGROUND_TRIES = 2;
 
 export const openOutbox = (parts: OutboxParts): Outbox => {
-  const { store, clock, log, secrets } = parts;
+  const { store, clock } = parts;
   const owners = new Map<string, MailOwner>();
   const holdMs = parts.timeoutMs + SLACK_MS;
+  const tryOnce = createTry(parts);
 
-  const toHeld = ({ to, subject, text, html, ...rest }: OutgoingMail): Held => {
-    const message: MailMessage = { to, subject, text, ...(html === undefined ? {} : { html }) };
-    return {
-      id: randomUUID(),
-      row: { ...rest, sealed: secrets.seal(JSON.stringify(message)), tries: 0, created_ms: clock.now() },
-    };
-  };
-  /** One try. Throws a MailError, or the signal's reason. */
-  const attempt = async ({ row }: Held, signal: AbortSignal): Promise<void> => {
-    const route = await parts.routes.find(row.domain, row.account);
-    if (!route) throw new MailError('no_route', false);
-    await parts.send(route, JSON.parse(secrets.open(row.sealed)) as MailMessage, signal);
-  };
-  const noted = (held: Held, failure: MailError): void =>
-    log.warn(
-      { mail: held.id, domain: held.row.domain, tries: held.row.tries + 1, reason: failure.reason },
-      failure.isFinal ? 'mail refused' : 'mail not taken yet',
-    );
-  const isWanted = async ({ row: { about } }: Held): Promise<boolean> =>
-    about === undefined || ((await owners.get(about.kind)?.isWanted(about.ref)) ?? true);
-
-  const dispatch = startDispatch({
-    store,
-    clock,
-    log,
-    queue: QUEUE,
-    leaseMs: holdMs,
-    run: async (id, owner, signal) => {
-      const found = await store.get<MailRow>(SYSTEM_SPACE, MAIL_KIND, id);
-      if (!found || !(await isWanted({ id, row: found.data }))) return void (await forget(store, id, owner));
-      const held = { id, row: found.data };
-      const tries = held.row.tries + 1;
-      try {
-        await attempt(held, signal);
-        log.info({ mail: id, domain: held.row.domain, tries }, 'mail sent');
-      } catch (thrown) {
-        if (!(thrown instanceof MailError)) throw thrown;
-        noted(held, thrown);
-        const waitMs = thrown.isFinal ? undefined : parts.retryAfterMs[tries - 1];
-        if (waitMs !== undefined) return again(held, tries, clock.now() + waitMs, owner);
-        log.error({ mail: id, domain: held.row.domain, tries, reason: thrown.reason }, 'mail given up');
-        const { about } = held.row;
-        if (about) await owners.get(about.kind)?.givenUp(about.ref);
-      }
-      await forget(store, id, owner);
-    },
-  });
-
-  const again = async ({ id, row }: Held, tries: number, readyAtMs: number, owner?: string): Promise<void> => {
-    await store.commit(SYSTEM_SPACE, [putMail({ id, row: { ...row, tries } }), enqueue(id, row.domain, readyAtMs, owner)]);
+  const again: Again = async ({ id, row }, tries, readyAtMs, owner) => {
+    const changes = [putMail({ id, row: { ...row, tries } }), enqueue(id, row.domain, readyAtMs, owner)];
+    await store.commit(SYSTEM_SPACE, changes);
     dispatch.ringAt(readyAtMs);
   };
+  const dispatch: Dispatch = startDispatch({
+    store,
+    clock,
+    log: parts.log,
+    queue: QUEUE,
+    leaseMs: holdMs,
+    run: createRun(parts, { owners, tryOnce, again: (...asked) => again(...asked) }),
+  });
 
   /** Tries while the mail is held against the others; whoever dies meanwhile leaves it to them. */
   const tryWaiting = async (held: Held, signal: AbortSignal): Promise<Delivery> => {
     for (let tries = 1; ; tries++) {
-      try {
-        await attempt(held, signal);
-        log.info({ mail: held.id, domain: held.row.domain, tries }, 'mail sent');
+      const failure = await tryOnce(held, tries, signal);
+      const waitMs = parts.retryAfterMs[tries - 1];
+      const isOver = failure === undefined || failure.isFinal || tries >= FOREGROUND_TRIES || waitMs === undefined;
+      if (isOver) {
         await forget(store, held.id);
-        return { state: 'sent' };
-      } catch (thrown) {
-        if (!(thrown instanceof MailError)) throw thrown;
-        noted({ ...held, row: { ...held.row, tries: tries - 1 } }, thrown);
-        const waitMs = parts.retryAfterMs[tries - 1];
-        if (thrown.isFinal || tries >= FOREGROUND_TRIES || waitMs === undefined) {
-          await forget(store, held.id);
-          return { state: 'failed', reason: thrown.reason, tries };
-        }
-        await again(held, tries, clock.now() + waitMs + holdMs);
-        await clock.delay(waitMs, signal);
+        return failure ? { state: 'failed', reason: failure.reason, tries } : { state: 'sent' };
       }
+      await again(held, tries, clock.now() + waitMs + holdMs);
+      await clock.delay(waitMs, signal);
     }
   };
 
@@ -156,14 +111,13 @@ export const openOutbox = (parts: OutboxParts): Outbox => {
       owners.set(kind, owner);
     },
     post: async (mails, also = []) => {
-      const changes = mails.map(toHeld).flatMap((held) => [putMail(held), enqueue(held.id, held.row.domain, clock.now())]);
+      const changes = mails.map((mail) => toHeld(parts, mail)).flatMap((held) => takeIn(held, clock.now()));
       await store.commit(SYSTEM_SPACE, [...changes, ...also]);
       dispatch.ringAt(clock.now());
     },
     deliver: async (mail, also = [], signal) => {
-      const held = toHeld(mail);
-      const readyAtMs = clock.now() + holdMs;
-      await store.commit(SYSTEM_SPACE, [putMail(held), enqueue(held.id, mail.domain, readyAtMs), ...also]);
+      const held = toHeld(parts, mail);
+      await store.commit(SYSTEM_SPACE, [...takeIn(held, clock.now() + holdMs), ...also]);
       const ending = signal ? AbortSignal.any([signal, dispatch.ending]) : dispatch.ending;
       try {
         return await tryWaiting(held, ending);
@@ -177,6 +131,68 @@ export const openOutbox = (parts: OutboxParts): Outbox => {
     [Symbol.asyncDispose]: () => dispatch[Symbol.asyncDispose](),
   };
 };
+
+type Again = (held: Held, tries: number, readyAtMs: number, owner?: string) => Promise<void>;
+/** The failure of one try; undefined when the mail is theirs. Throws the signal's reason. */
+type TryOnce = (held: Held, tries: number, signal: AbortSignal) => Promise<MailError | undefined>;
+
+const createTry =
+  ({ log, routes, secrets, send }: OutboxParts): TryOnce =>
+  async ({ id, row }, tries, signal) => {
+    const facts = { mail: id, domain: row.domain, tries };
+    try {
+      const route = await routes.find(row.domain, row.account);
+      if (!route) throw new MailError('no_route', false);
+      await send(route, JSON.parse(secrets.open(row.sealed)) as MailMessage, signal);
+      log.info(facts, 'mail sent');
+      return undefined;
+    } catch (thrown) {
+      if (signal.aborted || !(thrown instanceof MailError)) throw thrown;
+      log.warn({ ...facts, reason: thrown.reason }, thrown.isFinal ? 'mail refused' : 'mail not taken yet');
+      return thrown;
+    }
+  };
+
+type RunParts = { readonly owners: ReadonlyMap<string, MailOwner>; readonly tryOnce: TryOnce; readonly again: Again };
+
+/** Settles one mail of the queue: sends it, puts it back, or gives it up. */
+const createRun = (parts: OutboxParts, { owners, tryOnce, again }: RunParts): DispatchParts['run'] => {
+  const { store, clock, log } = parts;
+  const ownerOf = (about: MailSubject | undefined) => about && owners.get(about.kind);
+  const isWanted = async ({ about }: MailRow): Promise<boolean> => (await ownerOf(about)?.isWanted(about!.ref)) ?? true;
+  const giveUp = async ({ id, row }: Held, tries: number, { reason }: MailError): Promise<void> => {
+    log.error({ mail: id, domain: row.domain, tries, reason }, 'mail given up');
+    await ownerOf(row.about)?.givenUp(row.about!.ref);
+  };
+  return async (id, owner, signal) => {
+    const found = await store.get<MailRow>(SYSTEM_SPACE, MAIL_KIND, id);
+    if (!found || !(await isWanted(found.data))) return forget(store, id, owner);
+    const held = { id, row: found.data };
+    const tries = held.row.tries + 1;
+    try {
+      const failure = await tryOnce(held, tries, signal);
+      const waitMs = failure?.isFinal ? undefined : parts.retryAfterMs[tries - 1];
+      if (failure && waitMs !== undefined) return await again(held, tries, clock.now() + waitMs, owner);
+      if (failure) await giveUp(held, tries, failure);
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+      // The process ends: whoever looks next takes it.
+      return again(held, held.row.tries, clock.now(), owner);
+    }
+    await forget(store, id, owner);
+  };
+};
+
+const toHeld = ({ secrets, clock }: OutboxParts, { to, subject, text, html, ...rest }: OutgoingMail): Held => {
+  const message: MailMessage = { to, subject, text, ...(html === undefined ? {} : { html }) };
+  const sealed = secrets.seal(JSON.stringify(message));
+  return { id: randomUUID(), row: { ...rest, sealed, tries: 0, created_ms: clock.now() } };
+};
+
+const takeIn = (held: Held, readyAtMs: number): Change[] => [
+  putMail(held),
+  enqueue(held.id, held.row.domain, readyAtMs),
+];
 
 const putMail = ({ id, row }: Held): Change => ({ op: 'put', kind: MAIL_KIND, id, data: row, quiet: true });
 

@@ -109,10 +109,7 @@ const talk = async (
   const onEnding = () => reject(ending.reason);
   ending.addEventListener('abort', onEnding);
   const step = (run: (done: (error?: Error | null) => void) => void): Promise<unknown> =>
-    Promise.race([
-      broken,
-      new Promise<void>((resolve, refuse) => run((error) => (error ? refuse(error) : resolve()))),
-    ]);
+    Promise.race([broken, new Promise<void>((resolve, refuse) => run((error) => (error ? refuse(error) : resolve())))]);
   try {
     ending.throwIfAborted();
     await step((done) => connection.connect(done));

@@ -4,8 +4,7 @@ export type MailTemplate = { readonly subject: string; readonly text: string; re
 
 const PLACE = /\{([a-z]+)\}/g;
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
 
 const fill = (template: string, values: Readonly<Record<string, string>>, encode: (value: string) => string): string =>
   template.replaceAll(PLACE, (whole, name: string) => (Object.hasOwn(values, name) ? encode(values[name]!) : whole));

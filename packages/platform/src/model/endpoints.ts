@@ -5,13 +5,14 @@
 import { createUuid, isUuid, ZERO_UUID } from '@parley/kit/ids.ts';
 import { badRequest, cannotApply, notFound, problem } from '../codes.ts';
 import type { DomainMemory } from '../domains/memory.ts';
+import type { Caller } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { targetOf } from '../http/method.ts';
 import { type Input, readInput } from '../rest/draft.ts';
 import { callerOf, type RestCall, type RestEndpoint, type RestMethod } from '../rest/endpoint.ts';
 import { type Engine, memoryOf, nameIgnored, sendJson } from '../rest/engine.ts';
 import { compileFilter, type Filter } from '../rest/filter.ts';
-import type { Json } from '../rest/json.ts';
+import { isObject, type Json } from '../rest/json.ts';
 import { addCount } from '../rest/list.ts';
 import { readKeyValue } from '../rest/lookup.ts';
 import { applyFlat, parseMask } from '../rest/mask.ts';
@@ -26,6 +27,8 @@ import { type Model, removeFiles } from './model.ts';
 import type { ModelClass } from './model-class.ts';
 
 const BASE = '/rest/v1/model/';
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'LOOKUP']);
+const EVERYTHING = [{ methods: ['*'], url: '*' }];
 const METHODS: readonly RestMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'LOOKUP'];
 
 /** What a path means: a collection, an item of it, or a property of the item. */
@@ -48,6 +51,7 @@ export const createModelEndpoints = (engine: Engine, model: Model): RestEndpoint
     const handlerOf = (name: string): Handler | undefined =>
       allowed(place.model, level, name) ? handlers[level][name] : undefined;
     const handler = handlerOf(method === 'HEAD' ? 'GET' : method);
+    if (handler && !READING.has(method)) guardSystem(callerOf(call), place.model);
     if (handler) return handler(call, place);
     const names = Object.keys(handlers[level]).filter((name) => handlerOf(name));
     call.reply.header('allow', [...names, 'HEAD'].sort().join(', '));
@@ -63,6 +67,12 @@ export const createModelEndpoints = (engine: Engine, model: Model): RestEndpoint
     answer: {},
     handle,
   }));
+};
+
+/** What mail goes out by, and who signs people in from outside, is for those who may do everything. */
+const guardSystem = (caller: Caller, { entity }: ModelClass): void => {
+  const isSystem = isObject(entity.opts) && entity.opts.system === true;
+  if (isSystem && !caller.covers(EVERYTHING)) throw problem('forbidden', { details: { reason: 'not covered' } });
 };
 
 /** A log of transactions only grows. */
