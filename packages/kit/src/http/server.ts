@@ -23,6 +23,7 @@ import {
 } from './errors.ts';
 import { goBehind, type ListenAt, type Opened, openPort } from './place.ts';
 import { createRequestId } from './request-id.ts';
+import { addRequestLog, type RequestWatcher } from './request-log.ts';
 import { createRouteTable } from './route-table.ts';
 
 type ServerLimits = {
@@ -69,6 +70,8 @@ export type ServerOptions = {
   readonly cors?: CorsOptions;
   /** May give a request another address, and change its method, before it is routed. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
+  /** Told of every request and its end. */
+  readonly watchers?: readonly RequestWatcher[];
 };
 
 /** What `createServer` and those who serve through it share; kept on the app as the decorator `draining`. */
@@ -104,6 +107,10 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 
   app.decorate('draining', createDraining(limits.shutdownGraceMs));
   app.setErrorHandler(createErrorHandler(parts));
+  app.addHook('onRequest', (request, reply, done) => {
+    setCommonHeaders(request, reply);
+    done();
+  });
   addRequestLog(app, options);
   if (options.cors) addCors(app, options.cors);
   addGate(app, codes, limits);
@@ -152,27 +159,6 @@ const setCommonHeaders = (request: FastifyRequest, { raw }: FastifyReply): void 
   raw.setHeader('x-request-id', request.id);
   raw.setHeader('x-content-type-options', 'nosniff');
   raw.setHeader('referrer-policy', 'no-referrer');
-};
-
-/** One line a request: never its query, its body or its headers. */
-const addRequestLog = (app: FastifyInstance, { log, name }: ServerOptions): void => {
-  app.addHook('onRequest', (request, reply, done) => {
-    setCommonHeaders(request, reply);
-    reply.raw.once('close', () => {
-      const { raw } = reply;
-      const line = {
-        server: name,
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? 'unknown',
-        status: raw.headersSent ? raw.statusCode : 0,
-        ms: Math.round(reply.elapsedTime),
-        bytes: Number(raw.getHeader('content-length') ?? 0) || undefined,
-      };
-      log.info(raw.writableFinished ? line : { ...line, aborted: true }, 'request');
-    });
-    done();
-  });
 };
 
 /** What every request must pass before its guard: shutdown, limits, a known address. */
