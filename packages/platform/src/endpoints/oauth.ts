@@ -28,7 +28,9 @@ const page =
   async (call: RestCall): Promise<unknown> => {
     const { request, reply } = call;
     const leaving = new AbortController();
-    request.raw.once('close', () => leaving.abort());
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) leaving.abort();
+    });
     try {
       if (request.method === 'HEAD') {
         reply.header('allow', 'GET');

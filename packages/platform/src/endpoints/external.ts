@@ -1,0 +1,299 @@
+/**
+ * `iam/external`: sign-in by a scenario, a service script that asks its questions as forms. Between two answers the run
+ * waits on the server; the client only brings back `step`, `ctx` and what was entered.
+ */
+import { createTokenBucket, type TokenBucket } from '@parley/kit/limit.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../auth/address.ts';
+import type { Auth } from '../auth/auth.ts';
+import { setCookie } from '../auth/cookie.ts';
+import type { Grant } from '../auth/grant.ts';
+import { badRequest, CODES, notFound, problem } from '../codes.ts';
+import type { Domain, Domains } from '../domains/types.ts';
+import { readDocument } from '../http/body.ts';
+import { prefersHtml } from '../oauth/page.ts';
+import type { JsonSchema, RestCall, RestEndpoint } from '../rest/endpoint.ts';
+import { isObject, type Json } from '../rest/json.ts';
+import type { FormField, ScriptForm } from '../scripts/element.ts';
+import type { ResumeRequest, RunOutcome, RunRequest, RunState } from '../scripts/outcome.ts';
+import type { WaitingRuns } from '../scripts/waiting-runs.ts';
+import { clearCtx, readCtx, setCtx } from './external-cookie.ts';
+
+export type ExternalParts = {
+  readonly auth: Pick<Auth, 'gate' | 'ban' | 'cookieSecure' | 'domainFor'>;
+  readonly domains: Domains;
+  readonly grant: Grant;
+  readonly waiting: WaitingRuns;
+  run(request: RunRequest): Promise<RunOutcome>;
+  resume(request: ResumeRequest): Promise<RunOutcome>;
+};
+
+const PATH = '/rest/v1/iam/external';
+const TAG = 'iam/external';
+const SETTING = 'iam_external_svcscript_code';
+const HOME = '/app-root';
+const MAX_DOMAIN = 253;
+/** Scenarios that one network may begin: each runs a script and is a row. */
+const BEGIN_BURST = 120;
+const BEGIN_PER_SEC = 1;
+
+type Call = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly signal: AbortSignal };
+type Scenario = { readonly domain: Domain; readonly code: string };
+
+/** Ends when the client goes before it has its answer. */
+const signalOf = (reply: FastifyReply): AbortSignal => {
+  const leaving = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) leaving.abort();
+  });
+  return leaving.signal;
+};
+
+/** The domain's own scenario, else the master's. 404 when there is none. */
+const findScenario = async ({ auth, domains }: ExternalParts, named: unknown, host: string): Promise<Scenario> => {
+  const isNamed = typeof named === 'string' && named !== '' && named.length <= MAX_DOMAIN;
+  const asked = (await auth.domainFor(isNamed ? named : undefined, host)) ?? domains.master;
+  for (const domain of [asked, domains.master]) {
+    const code = domain.setting(SETTING)?.value;
+    if (typeof code === 'string' && code !== '' && domain.find('svcscript', 'code', code).length > 0) {
+      return { domain, code };
+    }
+  }
+  throw notFound();
+};
+
+const hostOf = (request: FastifyRequest): string => request.hostname ?? '';
+
+/** A scenario from its beginning. */
+const begin = (
+  { run }: ExternalParts,
+  begins: TokenBucket,
+  { domain, code }: Scenario,
+  { request, signal }: Call,
+  input: Json,
+): Promise<RunOutcome> => {
+  const waitMs = begins.take(networkOf(request.ip));
+  if (waitMs > 0) throw problem('too_many', { retryAfterSec: Math.ceil(waitMs / 1000) });
+  return run({ domain, code, entry: 'external', input, address: request.ip, signal });
+};
+
+/** Nobody who is banned takes a step, whichever it is. */
+const refuseBanned = async ({ auth }: ExternalParts, request: FastifyRequest): Promise<void> => {
+  await auth.ban.anonymous(request.ip, async () => ({ ok: true }));
+};
+
+const hidden = (name: string, value: unknown): FormField => ({ name, type: 'hidden', value });
+
+/** The fields of a form with those that every form has. */
+const fieldsOf = ({ step, fields }: ScriptForm, ctx: string): FormField[] => [
+  hidden('step', step),
+  hidden('ctx', ctx),
+  ...fields,
+];
+
+/** Keeps the run that asks; the client gets its new ctx both ways. */
+const ask = async (
+  { waiting, auth }: ExternalParts,
+  { request, reply }: Call,
+  domain: Domain,
+  { form, state }: Extract<RunOutcome, { kind: 'form' }>,
+): Promise<FormField[]> => {
+  const ctx = await waiting.keep({ domain: domain.name, state });
+  setCtx(request, reply, ctx, auth.cookieSecure);
+  return fieldsOf(form, ctx);
+};
+
+/** What an answer is when the scenario does not ask any more. */
+const finish = async (
+  parts: ExternalParts,
+  call: Call,
+  domain: Domain,
+  outcome: Exclude<RunOutcome, { kind: 'form' }>,
+): Promise<unknown> => {
+  if (outcome.kind === 'error') throw problemOf(outcome);
+  const { request, reply } = call;
+  const session = outcome.kind === 'return' ? outcome.left.session : undefined;
+  if (outcome.kind === 'return' && session) {
+    const client = { kind: session.kind, address: request.ip, agent: request.headers['user-agent'] ?? '' };
+    const issued = await parts.grant(session, client);
+    const location = locationOf(outcome.values.location);
+    clearCtx(request, reply, parts.auth.cookieSecure);
+    if (session.kind === 'token') return { success: true, complete: true, location, session_token: issued.token };
+    setCookie(request, reply, issued.token, issued.session, parts.auth.cookieSecure);
+    return prefersHtml(request) ? reply.redirect(location, 302) : { success: true, complete: true, location };
+  }
+  clearCtx(request, reply, parts.auth.cookieSecure);
+  const { message, retry } = outcome.kind === 'refuse' ? outcome : { message: CODES.forbidden.message, retry: false };
+  return {
+    success: false,
+    complete: true,
+    error_code: CODES.forbidden.errorCode,
+    error_message: message,
+    ...(retry ? { location: `${PATH}?domain=${encodeURIComponent(domain.name)}` } : {}),
+  };
+};
+
+/** A path of this site. */
+const locationOf = (wanted: unknown): string =>
+  typeof wanted === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) ? wanted : HOME;
+
+/** A platform's own answer (a ban, too busy) as it is; what is wrong with the scenario is told to its author, in the log. */
+const problemOf = ({ error, runId }: Extract<RunOutcome, { kind: 'error' }>) => {
+  const own = error.problem;
+  if (own && (own.status === 429 || own.status === 503)) return own;
+  if (error.reason === 'unknown_script') return notFound();
+  const isElsewhere = error.reason === 'outbound' || own?.status === 502;
+  return problem(isElsewhere ? 'upstream_failed' : 'unavailable', {
+    message: 'The sign-in scenario failed',
+    details: { run: runId },
+  });
+};
+
+const get =
+  (parts: ExternalParts, begins: TokenBucket) =>
+  async ({ request, reply }: RestCall): Promise<unknown> => {
+    const call = { request, reply, signal: signalOf(reply) };
+    const query = request.query as Json;
+    const scenario = await findScenario(parts, query.domain, hostOf(request));
+    await refuseBanned(parts, request);
+    const shown = await showAgain(parts, request, query);
+    if (shown) return { fields: shown };
+    const { ctx: _ctx, ...input } = query;
+    const outcome = await begin(parts, begins, scenario, call, input);
+    if (outcome.kind !== 'form') return finish(parts, call, scenario.domain, outcome);
+    return { fields: await ask(parts, call, scenario.domain, outcome) };
+  };
+
+/** The form a run waits with, for who comes back to its step: a page that was loaded anew, say. */
+const showAgain = async (
+  { waiting }: ExternalParts,
+  request: FastifyRequest,
+  query: Json,
+): Promise<FormField[] | undefined> => {
+  const ctx = readCtx(request, query);
+  if (query.step === undefined || ctx === undefined) return undefined;
+  const run = await waiting.peek(ctx);
+  return run && String(run.state.form.step) === query.step ? fieldsOf(run.state.form, ctx) : undefined;
+};
+
+type Waiting = { readonly domain: Domain; readonly state: RunState };
+
+/** The run that waits for this step, for the first who brings it; undefined when none does. */
+const takeWaiting = async (parts: ExternalParts, request: FastifyRequest, body: Json): Promise<Waiting | undefined> => {
+  const { auth, domains, waiting } = parts;
+  const ctx = readCtx(request, body);
+  const waits = ctx === undefined ? undefined : await waiting.peek(ctx);
+  const domain = waits && (await domains.open(waits.domain));
+  if (ctx === undefined || !domain) return undefined;
+  auth.gate.checkOrigin(request, domain);
+  await refuseBanned(parts, request);
+  checkStep(waits.state.form.step, body.step);
+  const taken = await waiting.take(ctx);
+  return taken && { domain, state: taken.state };
+};
+
+const post =
+  (parts: ExternalParts, begins: TokenBucket) =>
+  async ({ request, reply }: RestCall): Promise<unknown> => {
+    const call = { request, reply, signal: signalOf(reply) };
+    const body = await readDocument(request, 'create');
+    if (!isObject(body)) throw badRequest('body', 'must be an object');
+    const waiting = await takeWaiting(parts, request, body);
+    if (!waiting) return beginAgain(parts, begins, call, body);
+    const { domain, state } = waiting;
+    const { step: _step, ctx: _ctx, ...values } = body;
+    const facts = { entry: 'external', address: request.ip, signal: call.signal } as const;
+    const outcome = await parts.resume({ ...facts, domain, state, values });
+    // The same question once more: what was entered did not do.
+    const isOnward = outcome.kind !== 'form' || String(outcome.form.step) !== String(state.form.step);
+    return answer(parts, call, domain, outcome, isOnward);
+  };
+
+/** Whoever comes with nothing that waits, or too late, gets the first form. */
+const beginAgain = async (parts: ExternalParts, begins: TokenBucket, call: Call, body: Json): Promise<unknown> => {
+  const { request } = call;
+  const scenario = await findScenario(parts, body.domain, hostOf(request));
+  parts.auth.gate.checkOrigin(request, scenario.domain);
+  await refuseBanned(parts, request);
+  const outcome = await begin(parts, begins, scenario, call, {});
+  return answer(parts, call, scenario.domain, outcome, false);
+};
+
+const answer = async (
+  parts: ExternalParts,
+  call: Call,
+  domain: Domain,
+  outcome: RunOutcome,
+  success: boolean,
+): Promise<unknown> => {
+  if (outcome.kind !== 'form') return finish(parts, call, domain, outcome);
+  const { step, next_step = step } = outcome.form;
+  return { success, complete: false, next_step, fields: await ask(parts, call, domain, outcome) };
+};
+
+/** Steps come in their order: only the one that waits can be posted. */
+const checkStep = (waits: string | number, posted: unknown): void => {
+  if (posted === undefined || posted === null) throw badRequest('step', 'is missing');
+  if (String(waits) !== String(posted)) throw badRequest('step', 'is not the step that waits');
+};
+
+const FIELDS: JsonSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      type: { enum: ['hidden', 'line', 'password', 'code', 'select', 'text'] },
+      title: { type: 'string' },
+      value: {},
+      from: { type: 'object', properties: { step: {} } },
+    },
+  },
+};
+
+export const createExternalEndpoints = (parts: ExternalParts): RestEndpoint[] => {
+  const begins = createTokenBucket({ ratePerSec: BEGIN_PER_SEC, burst: BEGIN_BURST });
+  const queries = { step: 'Shows the form of this step again while it waits.', domain: 'Whose scenario.' };
+  return [
+    {
+      method: 'GET',
+      path: PATH,
+      access: 'open',
+      tag: TAG,
+      summary: 'Begin the sign-in scenario of a domain: its first form',
+      description: 'Further parameters are the scenario’s own.',
+      parameters: Object.entries(queries).map(([name, description]) => ({
+        name,
+        in: 'query',
+        description,
+        schema: { type: 'string' },
+      })),
+      answer: { type: 'object', properties: { fields: FIELDS } },
+      handle: get(parts, begins),
+    },
+    {
+      method: 'POST',
+      path: PATH,
+      access: 'open',
+      tag: TAG,
+      summary: 'A step of the sign-in scenario: the next form, a refusal, or the session',
+      description:
+        'The fields of the last form come back with `step` and `ctx`. At the end RSession is set, with 302 where a page is preferred.',
+      body: { type: 'object', properties: { step: {}, ctx: { type: 'string' } }, additionalProperties: true },
+      answer: {
+        type: 'object',
+        properties: {
+          success: { type: 'boolean' },
+          complete: { type: 'boolean' },
+          next_step: {},
+          fields: FIELDS,
+          location: { type: 'string' },
+          session_token: { type: 'string' },
+          error_code: { type: 'integer' },
+          error_message: { type: 'string' },
+        },
+      },
+      handle: post(parts, begins),
+    },
+  ];
+};
