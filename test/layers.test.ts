@@ -128,8 +128,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/start-mail': ['platform', 'kit'],
   'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
   'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
+  'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
+  'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
   'platform/endpoints': [
     'platform/codes',
+    'platform/nodes',
     'platform/nodes',
     'platform/db-accounts',
     'platform/http',
