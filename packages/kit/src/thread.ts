@@ -10,7 +10,10 @@ const cacheEnvironment = (): Record<string, string> => {
 };
 
 /** Starts a thread on a module; its name is the file's. */
-export const startThread = (module: URL, options: Pick<WorkerOptions, 'workerData' | 'resourceLimits'> = {}): Worker =>
+export const startThread = (
+  module: URL,
+  options: Pick<WorkerOptions, 'workerData' | 'resourceLimits' | 'stderr'> = {},
+): Worker =>
   new Worker(module, {
     ...options,
     name: module.pathname.replace(/^.*\//, '').replace(/\.ts$/, ''),

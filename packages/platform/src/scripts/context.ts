@@ -8,7 +8,8 @@ import { createScriptCaller } from './principal.ts';
 import { expressionsOf, fillTemplate, toText } from './template.ts';
 
 export const createElementContext = (run: Run, { script, variables }: Frame): ElementContext => {
-  const { request, signal, sandbox, log } = run;
+  const { request, signal, log } = run;
+  const sandbox = run.sandbox!;
   const { domain, address = '' } = request;
   const callerIn = (where: ElementContext['domain']) =>
     createScriptCaller(domain, script, where, { address, runId: run.id });
@@ -43,6 +44,11 @@ export const createElementContext = (run: Run, { script, variables }: Frame): El
     evaluateAll,
     execute: async (source, scope) =>
       (await sandbox.evaluate([{ source }], { scope: JSON.stringify(scope), isCode: true, signal }))[0],
+    evaluateIn: (scope, sources) =>
+      sandbox.evaluate(
+        sources.map((source) => ({ source })),
+        { scope: JSON.stringify(scope), signal },
+      ),
     render,
     renderText: async (template) => toText(await render(template)),
     signal,

@@ -4,7 +4,7 @@
  * element's own keys beside the common ones (`oId`, `oType`, `name`, `transfer` …), checked on save by `keys`.
  */
 import type { Caller, Domain } from '../domains/types.ts';
-import type { Json } from '../rest/json.ts';
+import { isObject, type Json } from '../rest/json.ts';
 import type { ScriptServices } from './services.ts';
 
 /** An object of a script's graph, as saved. Its keys fit the element's `keys`: they were checked before the run. */
@@ -131,6 +131,8 @@ export type ElementContext = {
   ): Promise<unknown[]>;
   /** Runs statements; `return` gives the value. `scope` alone is visible. */
   execute(source: string, scope: Json): Promise<unknown>;
+  /** Values of expressions over other things than the variables. */
+  evaluateIn(scope: Json, sources: readonly string[]): Promise<unknown[]>;
   /** A template with its expressions replaced by their values. */
   render(template: unknown): Promise<unknown>;
   /** The same as text: null and undefined are empty, objects are JSON. */
@@ -165,6 +167,8 @@ export type Element = {
   readonly keys: Readonly<Record<string, Key>>;
   /** True when nothing follows it: `transfer` does not lead on (return, refuse, comment). */
   readonly isEnd?: boolean;
+  /** True for what is no part of the flow. */
+  readonly isNote?: boolean;
   /** Further checks on save, beyond the keys; the reason of a refusal, which names the key. */
   check?(object: ScriptObject): { readonly key: string; readonly reason: string } | undefined;
   /**
@@ -175,10 +179,20 @@ export type Element = {
 };
 
 /** The oId an object's key leads to; absent is 0, the end. */
-export const transferOf = (object: ScriptObject, key = 'transfer'): number => {
+export const transferOf = (object: Json, key = 'transfer'): number => {
   const to = object[key];
   return typeof to === 'number' ? to : 0;
 };
 
 /** Goes where the object's `transfer` (or another key) leads. */
 export const go = (object: ScriptObject, key = 'transfer'): Step => ({ kind: 'go', to: transferOf(object, key) });
+
+/** Items of a `list` key. */
+export const itemsOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** Values of an `expressions` key by their names. */
+export const valuesOf = async (context: ElementContext, expressions: unknown): Promise<Json> => {
+  const each = Object.entries(isObject(expressions) ? expressions : {});
+  const values = await context.evaluateAll(each.map(([, source]) => ({ source: String(source) })));
+  return Object.fromEntries(each.map(([name], at) => [name, values[at]]));
+};

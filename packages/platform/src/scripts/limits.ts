@@ -10,6 +10,8 @@ export const MAX_CALL_DEPTH = 8;
 /** Time of a processor one expression may take; statements (190) take up to MAX_CODE_MS. */
 export const MAX_EXPRESSION_MS = 500;
 export const MAX_CODE_MS = 2000;
+/** Bytes that may go into and come out of evaluations of one run: each costs time of the thread that answers requests. */
+export const MAX_MOVED_BYTES = 16_777_216;
 /** Memory of the interpreter for one evaluation: variables, their copies, and what the expression makes of them. */
 export const MAX_SANDBOX_BYTES = 33_554_432;
 export const MAX_SANDBOX_STACK_BYTES = 262_144;

@@ -28,12 +28,13 @@ export type Run = {
   readonly request: RunRequest | ResumeRequest;
   readonly frames: Frame[];
   readonly budget: { used: number };
-  readonly sandbox: SandboxRun;
   readonly log: RunLog;
   readonly signal: AbortSignal;
   readonly left: Left;
   readonly elements: ReadonlyMap<number, Element>;
   elapsedMs(): number;
+  /** Undefined only where a run could not begin. */
+  sandbox: SandboxRun | undefined;
   steps: number;
   /** The object that is being run. */
   at: ScriptObject | undefined;

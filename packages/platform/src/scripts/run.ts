@@ -45,35 +45,41 @@ const conduct = async (
   id: string,
   body: (run: Run) => Promise<Ending>,
 ): Promise<RunOutcome> => {
-  const began = performance.now();
-  const elapsedMs = (): number => performance.now() - began;
   const over = new AbortController();
   const timer = setTimeout(
     () => over.abort(new ScriptFault('time', `took longer than ${MAX_WALL_MS} ms`)),
     MAX_WALL_MS,
   );
-  const run: Run = {
-    id,
-    parts,
-    request,
-    frames: [],
-    budget: { used: 0 },
-    sandbox: parts.sandbox.openRun(),
-    log: createRunLog(elapsedMs, request.trace === true),
-    signal: AbortSignal.any([request.signal, over.signal]),
-    left: {},
-    elements: new Map(parts.elements.map((element) => [element.oType, element])),
-    elapsedMs,
-    steps: 0,
-    at: undefined,
-  };
+  const run = createRun(parts, request, id, AbortSignal.any([request.signal, over.signal]));
   try {
+    run.sandbox = parts.sandbox.openRun();
     return close(run, await body(run));
   } catch (thrown) {
     return close(run, { kind: 'error', error: errorOf(run, thrown) });
   } finally {
     clearTimeout(timer);
+    run.sandbox?.close();
   }
+};
+
+const createRun = (parts: ScriptParts, request: RunRequest | ResumeRequest, id: string, signal: AbortSignal): Run => {
+  const began = performance.now();
+  const elapsedMs = (): number => performance.now() - began;
+  return {
+    id,
+    parts,
+    request,
+    signal,
+    elapsedMs,
+    frames: [],
+    budget: { used: 0 },
+    sandbox: undefined,
+    log: createRunLog(elapsedMs, request.trace === true),
+    left: {},
+    elements: new Map(parts.elements.map((element) => [element.oType, element])),
+    steps: 0,
+    at: undefined,
+  };
 };
 
 const close = (run: Run, ending: Ending): RunOutcome => {
@@ -99,7 +105,7 @@ const close = (run: Run, ending: Ending): RunOutcome => {
       ...how,
       steps,
       ms: outcome.tookMs,
-      cpuMs: Math.round(run.sandbox.cpuMs()),
+      cpuMs: Math.round(run.sandbox?.cpuMs() ?? 0),
     },
     'script run',
   );

@@ -22,9 +22,11 @@ export type SandboxRun = {
   evaluate(each: readonly Evaluation[], options: EvaluateOptions): Promise<unknown[]>;
   /** Milliseconds of a processor used so far. */
   cpuMs(): number;
+  close(): void;
 };
 
 export type Sandbox = AsyncDisposable & {
+  /** Throws a ScriptFault `busy` when too many runs are open. */
   openRun(): SandboxRun;
   /** What is wrong with each, undefined where nothing is. Compiles only; nothing runs. */
   compile(

@@ -180,7 +180,7 @@ const endFrame = async (run: Run, values: Json, status?: unknown): Promise<Endin
     return { kind: 'return', values, left: run.left, ...(status === undefined ? {} : { status }) };
   }
   const wanted = Object.entries(ended.out ?? {});
-  const found = await run.sandbox.evaluate(
+  const found = await run.sandbox!.evaluate(
     wanted.map(([, source]) => ({ source })),
     { scope: JSON.stringify(values), signal: run.signal },
   );
