@@ -7,6 +7,7 @@ import type { Ban } from './auth/ban.ts';
 import { createPasswords, type Passwords } from './auth/password.ts';
 import { createSystemCaller } from './auth/system-caller.ts';
 import { type LoadedDomains, openDomains } from './domains/domains.ts';
+import { createMemoryCap } from './domains/memory-cap.ts';
 import { openSecretBox, type SecretBox } from './domains/secrets.ts';
 import type { Domain } from './domains/types.ts';
 import type { SipAccount, SipAccounts } from './endpoints/own-user.ts';
@@ -81,7 +82,13 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     configurations: { isShared: store.driver === 'postgres' },
   } satisfies ResourcesParts);
   const domains = stack.use(
-    await openDomains({ store, kinds: resources.all, log, masterName: values['bootstrap.domain'] }),
+    await openDomains({
+      store,
+      kinds: resources.all,
+      log,
+      cap: createMemoryCap({ maxRows: values['memory.max_rows'], maxBytes: values['memory.max_bytes'] }),
+      masterName: values['bootstrap.domain'],
+    }),
   );
   const writer = createWriter({
     domains,
@@ -121,6 +128,7 @@ const modelParts = (values: PlatformSettings) => ({
   clock: systemClock,
   dataDir: values.data_dir,
   maxFileBytes: values['files.max_bytes'],
+  site: values.site,
 });
 
 const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {

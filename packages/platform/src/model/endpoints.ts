@@ -25,6 +25,7 @@ import { etagOfItem, type ItemWrite, showItem } from './items.ts';
 import { countRows, listRows } from './list.ts';
 import { type Model, removeFiles } from './model.ts';
 import type { ModelClass } from './model-class.ts';
+import { type CheckSystemRow, createSystemCheck } from './system-rows.ts';
 
 const BASE = '/rest/v1/model/';
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'LOOKUP']);
@@ -43,7 +44,7 @@ type Handler = (call: RestCall, place: Place) => unknown;
 type Level = 'collection' | 'item' | 'property';
 
 export const createModelEndpoints = (engine: Engine, model: Model): RestEndpoint[] => {
-  const handlers = createHandlers(engine, model);
+  const handlers = createHandlers(engine, model, createSystemCheck(model.source, model.site));
   const handle = (call: RestCall): unknown => {
     const { method, path } = targetOf(call.request.raw);
     const place = readPlace(engine, model, call, path);
@@ -96,7 +97,11 @@ const readPlace = (engine: Engine, model: Model, call: RestCall, path: string): 
 const isAttachment = ({ properties }: ModelClass, name: string): boolean =>
   properties.some((property) => property.name === name && property.data_type === 'attachment');
 
-const createHandlers = (engine: Engine, model: Model): Record<Level, Record<string, Handler>> => {
+const createHandlers = (
+  engine: Engine,
+  model: Model,
+  check: CheckSystemRow,
+): Record<Level, Record<string, Handler>> => {
   const { items, filesOf } = model;
   const send = (call: RestCall, { model: of }: Place, item: Json): unknown =>
     sendJson(call.reply.header('etag', etagOfItem(item)), JSON.stringify(showItem(of, item)));
@@ -108,14 +113,14 @@ const createHandlers = (engine: Engine, model: Model): Record<Level, Record<stri
   });
   const inputOf = async (
     call: RestCall,
-    { model: of }: Place,
+    { model: of, domain, id }: Place,
     verb: 'create' | 'replace' | 'patch',
   ): Promise<Input> => {
     const body = await readDocument(call.request, verb);
     if (body === undefined) throw badRequest('body', 'is missing');
     const input = readInput(of.resource, body, engine.isStrict);
     nameIgnored(call.reply, input.ignored);
-    return input;
+    return check({ domain, model: of, id }, input);
   };
   return {
     collection: {

@@ -8,13 +8,13 @@ import type { LoadedDomains } from '../domains/domains.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import { isObject } from '../rest/json.ts';
+import { pagesOf } from '../rest/list-rows.ts';
 import type { RowsOfClasses } from './class-options.ts';
 import { isOwnStorage } from './class-options.ts';
 import { doesExpire, EXPIRES_AT } from './expiry.ts';
 import { isBelowRoot } from './file-roots.ts';
 import { type Files, openFiles } from './files.ts';
 import { createItems, type Items } from './items.ts';
-import { pagesOf } from './list.ts';
 import { createModelClasses, type ModelClass, type ModelClasses } from './model-class.ts';
 import { fieldOf, type Property } from './properties.ts';
 import { openRowSource, type RowSource } from './rows.ts';
@@ -29,6 +29,8 @@ export type Model = AsyncDisposable & {
   /** Where the files of a class lie. */
   filesOf(domain: Domain, model: ModelClass): Files;
   readonly maxFileBytes: number;
+  /** Site of this server, where an installation has several; else empty. */
+  readonly site: string;
   /** For the resource that defines classes. */
   readonly ofClasses: RowsOfClasses;
   stamp(): string;
@@ -43,6 +45,7 @@ export type ModelParts = {
   /** Folders in which a storage of type fs may lie. */
   readonly fileRoots: readonly string[];
   readonly maxFileBytes: number;
+  readonly site: string;
   domains(): LoadedDomains;
   stamp(after?: string): string;
 };
@@ -65,6 +68,7 @@ export const openModel = (parts: ModelParts): Model => {
     files,
     filesOf,
     maxFileBytes: parts.maxFileBytes,
+    site: parts.site,
     items: createItems({ source, secrets, stamp }),
     stamp: () => stamp(),
     ofClasses: createClassesParts(parts, classes, source, filesOf),
