@@ -62,6 +62,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'speech/start-realtime': ['speech', 'kit'],
   // A page's folder is all a service knows of the pages; they know it over HTTP only.
   'speech/server': ['speech', 'kit', 'web/built'],
+  'speech/metrics': ['speech/core', 'kit/metrics'],
+  'speech/start-metrics': ['speech', 'kit'],
   'speech/settings': ['kit'],
   'speech/speech': ['speech', 'kit'],
   'speech/start': ['speech', 'kit'],
@@ -128,11 +130,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/start-mail': ['platform', 'kit'],
   'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
   'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
-  'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
-  'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
   'platform/endpoints': [
     'platform/codes',
-    'platform/nodes',
     'platform/nodes',
     'platform/db-accounts',
     'platform/http',

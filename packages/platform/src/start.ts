@@ -16,7 +16,6 @@ import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
 import { createNodesEndpoints } from './endpoints/nodes.ts';
-import { createNodesEndpoints } from './endpoints/nodes.ts';
 import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
 import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
@@ -31,13 +30,11 @@ import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies, renderProblem } from './http/reply.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
 import type { Nodes } from './nodes/registry.ts';
-import type { Nodes } from './nodes/registry.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { prepareCompression } from './rest/compress.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
-import { openNodes, tellPlans } from './start-nodes.ts';
 import { startInvites, startMail } from './start-mail.ts';
 import { openNodes, tellPlans } from './start-nodes.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -57,7 +54,6 @@ export const startPlatform = async (
   const { values } = settings;
   await using stack = new AsyncDisposableStack();
   mkdirSync(values.data_dir, { recursive: true, mode: 0o700 });
-  const nodes = stack.use(openNodes(around.line, log));
   const nodes = stack.use(openNodes(around.line, log));
   const store = stack.use(await openStore(values['storage.url'] || join(values.data_dir, 'platform.sqlite'), log));
   const platform = stack.use(await openPlatform(values, store, log));
@@ -90,7 +86,6 @@ export const startPlatform = async (
   mountReference(app);
   stack.use(startUpkeep(platform, systemClock, log));
   stack.use(tellPlans(platform.engine.domains, nodes));
-  stack.use(tellPlans(platform.engine.domains, nodes));
   await mountHealth(app, { store, clock: systemClock, log });
   const listening = await listen(app, { host: values.host, port: values.port, socket: around.socket });
   stack.defer(() => listening.close());
@@ -102,7 +97,6 @@ export const startPlatform = async (
 /** The whole surface on one screen. */
 const createEndpoints = (
   platform: Platform,
-  nodes: Nodes,
   nodes: Nodes,
   auth: Auth,
   tokens: TokenBook,
@@ -120,7 +114,6 @@ const createEndpoints = (
     ...createCombinedContactsEndpoints(engine),
     ...createModelEndpoints(engine, model),
     ...createJournalEndpoints(engine, resources.all),
-    ...createNodesEndpoints({ engine, nodes, clock: systemClock }),
     ...createNodesEndpoints({ engine, nodes, clock: systemClock }),
     ...createIntegrationTokenEndpoints(tokens),
     ...createSipEndpoints(sipAccounts),
