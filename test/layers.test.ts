@@ -128,6 +128,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kit',
   ],
   'platform/start-mail': ['platform', 'kit'],
+  'platform/start-scripts': ['platform', 'kit'],
+  'platform/start-sign-in': ['platform', 'kit'],
   'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
   'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
   'platform/endpoints': [

@@ -8,11 +8,12 @@ import { MODEL_NOTES } from './dialects/native/models.ts';
 import { JOB_NOTES, TRANSCRIBE_NOTES } from './dialects/native/notes.ts';
 import { nativeEndpoints } from './dialects/native/routes.ts';
 import { type HealthParts, healthEndpoints } from './server/health.ts';
+import { type MetricsParts, metricsEndpoint } from './server/metrics.ts';
 import { openApiEndpoint } from './server/openapi.ts';
 import { pageEndpoints } from './server/pages.ts';
 import type { FieldNotes } from './server/reference.ts';
 
-export type EndpointParts = DialectParts & HealthParts & { readonly uiEnabled: boolean };
+export type EndpointParts = DialectParts & HealthParts & MetricsParts & { readonly uiEnabled: boolean };
 
 /** The version the published description carries. */
 const API_VERSION = 'v1.1.1';
@@ -37,6 +38,7 @@ export const endpointsOf = (parts: EndpointParts): SpeechEndpoint[] => {
     ...pageEndpoints({ ...described, notes: NOTES, uiEnabled: parts.uiEnabled }),
     openApiEndpoint(described),
     ...healthEndpoints(parts),
+    metricsEndpoint(parts),
   ];
   return all;
 };

@@ -15,6 +15,7 @@ import { createCleanUp, recover, startSweeper } from './jobs/recover.ts';
 import { openSpool, type SpoolSettings } from './jobs/spool-place.ts';
 import { watchJob } from './jobs/watch.ts';
 import { type RunJob, startWorker, type WorkerLimits } from './jobs/worker.ts';
+import type { SpeechMeasures } from './metrics.ts';
 import { type SpeechSettings, sizeFor } from './settings.ts';
 import { dataDirOf } from './start-models.ts';
 
@@ -38,12 +39,13 @@ export type JobsHouse = {
   readonly log: Log;
   /** Whether this process has the revision of a model that a job was accepted with. */
   readonly hasModel: (id: string, revision: string) => boolean;
+  readonly measures: SpeechMeasures;
 };
 
 /** Takes up what an earlier process left, and makes the queue. What must be closed goes on the stack. */
 export const openJobs = async (
   settings: SpeechSettings,
-  { store, log, hasModel }: JobsHouse,
+  { store, log, hasModel, measures }: JobsHouse,
   stack: AsyncDisposableStack,
 ): Promise<JobParts> => {
   const { values } = settings;
@@ -60,7 +62,11 @@ export const openJobs = async (
   const limits = workerLimitsOf(settings);
   const onTerminal = oweDelivery(values['jobs.webhook_on_cancel'], now);
   const cleanUp = createCleanUp(store, spool, log);
-  const common = { store, spool, live, log, now, canRun, onTerminal, cleanUp };
+  const onEnded = (job: JobRow): Promise<void> => {
+    measures.jobEnded(job.status);
+    return cleanUp(job);
+  };
+  const common = { store, spool, live, log, now, canRun, onTerminal, cleanUp, onEnded };
   const recovery = { ...common, ...limits, owner: isAlone ? owner : undefined };
   await recover(recovery);
   stack.use(startSweeper(recovery, values['jobs.history_ttl']));
@@ -71,7 +77,7 @@ export const openJobs = async (
   const retryAfterSec = (): number => estimateWaitSec(live);
   const gate = isAlone ? openGate(store) : createSharedGate(store, live, admitted, retryAfterSec);
   const queue = createQueue({ ...common, gate, checkCallback });
-  const callbacks = stack.use(startCallbacks(callbackParts(settings, store, log, owner)));
+  const callbacks = stack.use(startCallbacks(callbackParts(settings, { store, log, measures }, owner)));
   stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.ring()));
   return {
     queue,
@@ -99,7 +105,11 @@ const workerLimitsOf = (settings: SpeechSettings): WorkerLimits => ({
   leaseMs: settings.values['jobs.lease'],
 });
 
-const callbackParts = ({ values }: SpeechSettings, store: Store, log: Log, owner: string): CallbackParts => {
+const callbackParts = (
+  { values }: SpeechSettings,
+  { store, log, measures }: Pick<JobsHouse, 'store' | 'log' | 'measures'>,
+  owner: string,
+): CallbackParts => {
   if (values['jobs.webhook_secret'].length === 0)
     log.warn('jobs.webhook_secret is not set: deliveries carry no signature');
   return {
@@ -122,9 +132,11 @@ const callbackParts = ({ values }: SpeechSettings, store: Store, log: Log, owner
           whenLonger: 'cut',
           allowedHosts: values['jobs.webhook_allowed_hosts'],
         });
+        measures.delivered(`${Math.floor(answer.status / 100)}xx`);
         const retryAfterSec = Number(answer.headers['retry-after']);
         return { status: answer.status, retryAfterSec: Number.isFinite(retryAfterSec) ? retryAfterSec : undefined };
       } catch (thrown) {
+        measures.delivered('none');
         return { fault: thrown instanceof Error ? thrown.message : 'failed' };
       }
     },

@@ -1,6 +1,7 @@
 /** Composition of the line a recording takes: what it borrows, and what the settings say of each recording. */
 import type { Log } from '@parley/kit/log.ts';
 import type { MediaOptions } from './audio/audio.ts';
+import type { SpeechMeasures } from './metrics.ts';
 import { createScheduler } from './pipeline/scheduler.ts';
 import type { Line, MediaFacts, MediaRequest } from './pipeline/transcribe.ts';
 import type { SpeechSettings } from './settings.ts';
@@ -13,6 +14,7 @@ export const openLine = (
   parts: ModelParts,
   media: Line['media'],
   support: Support,
+  measures: SpeechMeasures,
   log: Log,
 ): Line => {
   const { values } = settings;
@@ -25,6 +27,7 @@ export const openLine = (
     text: support.text,
     speakers: support.speakers,
     channelMode: values['audio.channel_mode'],
+    onTranscribed: (model, audioSec, tookSec) => measures.transcribed(model.id, audioSec, tookSec),
     log,
   };
 };

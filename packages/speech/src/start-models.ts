@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
 import { problem } from './core/codes.ts';
 import type { ModelInfo } from './core/types.ts';
+import type { SpeechMeasures } from './metrics.ts';
 import { type Catalog, openCatalog } from './models/catalog.ts';
 import { type Choices, openChoices } from './models/choices.ts';
 import { buildDebianModel, requireKnownPackage } from './models/debian.ts';
@@ -32,14 +33,21 @@ export const dataDirOf = ({ values }: SpeechSettings): string => resolve(values.
 const modelsDirOf = (settings: SpeechSettings): string =>
   resolve(settings.values['asr.models_dir'] || join(dataDirOf(settings), 'models'));
 
+export type ModelsHouse = {
+  readonly measures: SpeechMeasures;
+  /** The operator's proxies. */
+  readonly proxyEnv?: ProxyEnv | undefined;
+};
+
 /** Opens the folders, the catalog and the pool; what must be closed goes on the stack. */
 export const openModels = async (
   settings: SpeechSettings,
   log: Log,
   stack: AsyncDisposableStack,
-  proxyEnv?: ProxyEnv,
+  house: ModelsHouse,
 ): Promise<ModelParts> => {
   const { values } = settings;
+  const { proxyEnv } = house;
   const dataDir = dataDirOf(settings);
   const closing = new AbortController();
   stack.defer(() => closing.abort());
@@ -68,7 +76,7 @@ export const openModels = async (
       },
     }),
   );
-  const pool = stack.use(openPool(settings, installed, log));
+  const pool = stack.use(openPool(settings, installed, log, house.measures));
   const stopping = new AbortController();
   const models = createModels({
     installed,
@@ -95,7 +103,7 @@ export const openModels = async (
   };
 };
 
-const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Pool => {
+const openPool = (settings: SpeechSettings, installed: Installed, log: Log, measures: SpeechMeasures): Pool => {
   const { values } = settings;
   const sizing = sizeFor(settings);
   const options = {
@@ -105,8 +113,13 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log): Poo
     slots: values['asr.inference_slots'],
   };
   return createPool({
-    start: (model, signal) =>
-      (model.streaming ? startStreamingRecognizer : startRecognizer)(model, { ...options, signal }),
+    start: (model, signal) => {
+      const watched = {
+        onEnd: (planned: boolean) => measures.engineEnded(model.id, planned),
+        onRecognized: (audioSec: number, tookSec: number) => measures.recognized(model.id, audioSec, tookSec),
+      };
+      return (model.streaming ? startStreamingRecognizer : startRecognizer)(model, { ...options, ...watched, signal });
+    },
     find: ({ id, revision }) => {
       const model = installed.find(id, revision);
       return isUsable(model) ? model : undefined;

@@ -6,6 +6,7 @@ import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
 import { acceptSockets } from '@parley/kit/http/socket.ts';
 import type { Log } from '@parley/kit/log.ts';
+import { measureCommits, measureRequests, NO_METRICS } from '@parley/kit/metrics.ts';
 import { printSettings } from '@parley/kit/settings.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import type { FastifyInstance } from 'fastify';
@@ -17,6 +18,7 @@ import { renderProblem } from './dialects/errors.ts';
 import { readForms } from './dialects/native/models-body.ts';
 import { endpointsOf } from './endpoints.ts';
 import { createGuards } from './keys/require-key.ts';
+import { createMeasures } from './metrics.ts';
 import type { ProxyEnv } from './models/fetch-file.ts';
 import { takeFirstModel } from './models/first-start.ts';
 import { isUsable } from './models/installed.ts';
@@ -24,12 +26,14 @@ import { showProgress, type Terminal } from './models/progress.ts';
 import type { EngineVersions } from './recognizer/messages.ts';
 import { readEngineVersions } from './recognizer/probe.ts';
 import { runJob } from './run-job.ts';
+import { renderAway } from './server/away.ts';
 import type { Health, Readiness } from './server/health.ts';
 import { SPEECH_SETTINGS, type SpeechSettings, sizeFor } from './settings.ts';
 import { createSpeech } from './speech.ts';
 import { type JobParts, openJobs } from './start-jobs.ts';
 import { openGuards } from './start-keys.ts';
 import { openLine } from './start-line.ts';
+import { openSpeechMetrics, watchState } from './start-metrics.ts';
 import { dataDirOf, type ModelParts, openModels } from './start-models.ts';
 import { openRealtime } from './start-realtime.ts';
 import { openSupport } from './start-support.ts';
@@ -54,31 +58,37 @@ export const startSpeech = async (
   options: StartOptions = {},
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
-  const store = stack.use(await openStore(storePlaceOf(settings), log));
+  const metrics = await openSpeechMetrics(settings, log, stack);
+  const measures = createMeasures(metrics);
+  const store = measureCommits(metrics, stack.use(await openStore(storePlaceOf(settings), log)));
   const guardParts = await openGuards(settings, { store, log, terminal: options.terminal }, stack);
-  const modelParts = await openModels(settings, log, stack, options.proxyEnv);
+  const modelParts = await openModels(settings, log, stack, { measures, proxyEnv: options.proxyEnv });
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const support = openSupport(settings, modelParts.installed, log, stack);
-  const line = openLine(settings, modelParts, media, support, log);
+  const line = openLine(settings, modelParts, media, support, measures, log);
   const { installed } = modelParts;
   const hasModel = (id: string, revision: string): boolean => isUsable(installed.find(id, revision));
-  const jobs = await openJobs(settings, { store, log, hasModel }, stack);
+  const jobs = await openJobs(settings, { store, log, hasModel, measures }, stack);
   // Only now is it certain that no other process uses this data folder.
   const spoolDir = await openUploads(dataDirOf(settings));
   const models = onceChosen(modelParts.models, state);
+  const realtime = openRealtime(settings, modelParts, models, line, () => state.isChosen, log);
   const speech = createSpeech({
     line,
     models,
     jobs,
-    realtime: openRealtime(settings, modelParts, models, line, () => state.isChosen, log),
+    realtime,
     limits: {
       maxWaiting: settings.values['jobs.sync_max_waiting'],
       maxProcessingMs: settings.values['jobs.max_processing_time'],
     },
   });
 
-  const app = createServer(serverOptions(settings, log, await readTls(settings)));
+  watchState(metrics, { store, jobs, line, realtime, speech, models: modelParts });
+
+  const watchers = [measureRequests(metrics)];
+  const app = createServer({ ...serverOptions(settings, log, await readTls(settings)), watchers });
   readForms(app);
   const endpoints = endpointsOf({
     speech,
@@ -96,6 +106,7 @@ export const startSpeech = async (
     health: () => toHealth(state),
     readiness: () => toReadiness(app, state, jobs, modelParts, settings),
     uiEnabled: settings.values['ui.enabled'],
+    metrics: settings.values['metrics.enabled'] ? metrics : NO_METRICS,
   });
   mount(app, endpoints, createGuards(guardParts, basicRoutesOf(settings, endpoints)));
   const listening = await listen(app, { host: settings.values.host, port: settings.values['server.port'] });
@@ -169,7 +180,7 @@ const serverOptions = (settings: SpeechSettings, log: Log, tls: ServerOptions['t
   return {
     log,
     name: 'speech',
-    render: renderProblem,
+    render: renderAway(renderProblem),
     limits: {
       headersTimeoutMs: values['server.read_header_timeout'],
       bodyIdleMs: values['server.body_idle_timeout'],

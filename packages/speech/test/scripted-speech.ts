@@ -6,6 +6,7 @@ import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import { acceptSockets } from '@parley/kit/http/socket.ts';
 import { createSilentLog } from '@parley/kit/log.ts';
+import { NO_METRICS } from '@parley/kit/metrics.ts';
 import { problem } from '../src/core/codes.ts';
 import type { Realtime } from '../src/core/realtime.ts';
 import type { Jobs, ModelManagement, TranscribeOptions } from '../src/core/speech.ts';
@@ -171,6 +172,7 @@ export const startScripted = async (more: Partial<EndpointParts> = {}) => {
       models_resident: 1,
     }),
     uiEnabled: true,
+    metrics: NO_METRICS,
     ...more,
   };
   const keys = openKeys({ path: keysPath, now: Date.now, onFault: () => undefined });

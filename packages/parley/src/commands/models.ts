@@ -1,7 +1,9 @@
 /** `parley models`: what is installed and can be had, and how it gets here. Works beside a running service. */
 import { parseArgs } from 'node:util';
 import { createLog } from '@parley/kit/log.ts';
+import { NO_METRICS } from '@parley/kit/metrics.ts';
 import { readSettings } from '@parley/kit/settings.ts';
+import { createMeasures } from '@parley/speech/metrics.ts';
 import { type Inspected, inspectFolder } from '@parley/speech/models/inspect.ts';
 import { installFolder } from '@parley/speech/models/place.ts';
 import { createProbe } from '@parley/speech/models/probe.ts';
@@ -35,8 +37,8 @@ const withModels = async (
 ): Promise<void> => {
   await using stack = new AsyncDisposableStack();
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', ...context.line });
-  const proxyEnv = proxyEnvOf(context.line.env);
-  await work(await openModels(settings, createLog('parley', 'error'), stack, proxyEnv), settings);
+  const house = { proxyEnv: proxyEnvOf(context.line.env), measures: createMeasures(NO_METRICS) };
+  await work(await openModels(settings, createLog('parley', 'error'), stack, house), settings);
 };
 
 const list: Action = async (args, context) => {

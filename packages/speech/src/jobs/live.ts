@@ -23,6 +23,8 @@ export type Live = AsyncDisposable & {
   onChange(id: string, listener: (job: JobRow) => void): () => void;
   /** Calls back after every change of any job. */
   onAnyChange(listener: (job: JobRow) => void): () => void;
+  /** Number of the newest feed entry that is taken in. */
+  reached(): number;
   /** Resolves when everything up to this number of the feed is taken in; rejects with the signal's reason. */
   caughtUp(seq: number, signal: AbortSignal): Promise<void>;
 };
@@ -76,6 +78,7 @@ export const openLive = async (store: Store, log: Log): Promise<Live> => {
       return add(set, listener, () => listeners.delete(id));
     },
     onAnyChange: (listener) => add(anyListeners, listener),
+    reached: () => reached.seq,
     caughtUp: async (seq, signal) => {
       while (reached.seq < seq) await until(reached.bell.next(), signal);
     },

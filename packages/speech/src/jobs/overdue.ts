@@ -14,7 +14,8 @@ export type OverdueParts = {
   /** Whether this process can work on the job; such a one is ended, if at all, when it is claimed. */
   readonly canRun: (job: JobRow) => boolean;
   readonly onTerminal: (job: JobRow) => readonly Change[];
-  readonly cleanUp: (job: JobRow) => Promise<void>;
+  /** Told of each job that this process ended; cleans up. */
+  readonly onEnded: (job: JobRow) => Promise<void>;
   readonly maxQueueWaitMs: number;
   readonly maxProcessingMs: number;
 };
@@ -26,7 +27,7 @@ export const endOverdue = async (parts: OverdueParts): Promise<void> => {
     const event = parts.canRun(job) ? undefined : overdueEventOf(parts, job, nowMs);
     if (!event) continue;
     const moved = await moveJob(parts.store, job.id, event, new Date(nowMs).toISOString(), parts.onTerminal);
-    if (moved) await parts.cleanUp(moved.after);
+    if (moved) await parts.onEnded(moved.after);
   }
 };
 

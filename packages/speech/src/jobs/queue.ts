@@ -27,8 +27,8 @@ export type QueueParts = {
   readonly checkCallback: (url: string) => void;
   /** Changes that go with a terminal state: the delivery to be made. */
   readonly onTerminal: (job: JobRow) => readonly Change[];
-  /** Removes what a terminal job no longer needs; may be called more than once. */
-  readonly cleanUp: (job: JobRow) => Promise<void>;
+  /** Told of each job that this process ended; cleans up. */
+  readonly onEnded: (job: JobRow) => Promise<void>;
 };
 
 type IdempotencyRow = { readonly job: string; readonly fingerprint: string; readonly created_at: string };
@@ -94,7 +94,7 @@ export const createQueue = (parts: QueueParts): Queue => {
     cancel: async (caller, id) => {
       const job = await requireJob(caller, id);
       const moved = await moveJob(store, id, { type: 'canceled' }, new Date(now()).toISOString(), parts.onTerminal);
-      if (moved) await parts.cleanUp(moved.after);
+      if (moved) await parts.onEnded(moved.after);
       const current = moved?.after ?? (await requireJob(caller, job.id));
       return view(caller, current, await resultOf(current));
     },

@@ -30,7 +30,10 @@ export type WorkerParts = {
   readonly log: Log;
   readonly now: () => number;
   readonly onTerminal: (job: JobRow) => readonly Change[];
+  /** Removes what a job that is over no longer needs; may be called more than once. */
   readonly cleanUp: (job: JobRow) => Promise<void>;
+  /** Told of each job that this process ended; cleans up. */
+  readonly onEnded: (job: JobRow) => Promise<void>;
   readonly limits: WorkerLimits;
   /** Names this process as the holder of leases. */
   readonly owner: string;
@@ -245,5 +248,5 @@ const settle = async (
     ...more,
     ...parts.onTerminal(after),
   ]);
-  if (moved) await parts.cleanUp(moved.after);
+  if (moved) await parts.onEnded(moved.after);
 };

@@ -43,6 +43,8 @@ export type Line = {
   readonly speakers: Speakers;
   /** What is done with several channels when a request does not say. */
   readonly channelMode: ChannelMode;
+  /** Told of each finished recording. */
+  readonly onTranscribed: (model: ModelInfo, audioSec: number, tookSec: number) => void;
   readonly log: Log;
 };
 
@@ -99,6 +101,7 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const all = [...warnings, ...warningsOf(heard), ...finish.warnings(), ...toldOf];
   refuseWhenStrict(work.request, all);
   const spent = { startedMs, post: finish.spentMs(), diarize: performance.now() - speakersMs };
+  line.onTranscribed(work.model, heard.summary.durationSec, (performance.now() - startedMs) / 1000);
   return toTranscript(work, heard, told, all, spent);
 };
 

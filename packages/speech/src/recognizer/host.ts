@@ -21,6 +21,10 @@ export type RecognizerOptions = {
   readonly memoryLimitBytes?: number;
   /** Segments that may be in flight; 0 or missing is one more than there are cores. */
   readonly slots?: number;
+  /** Told when the process ends while its model is wanted; `planned` when it is replaced for its memory. */
+  readonly onEnd?: (planned: boolean) => void;
+  /** Told of each utterance that was heard: its length, and its time in the engine with what waited before it there. */
+  readonly onRecognized?: (audioSec: number, tookSec: number) => void;
   /** Gives up the first load; without effect once the model is loaded. */
   readonly signal?: AbortSignal;
 };
@@ -97,6 +101,7 @@ const onDeath = (host: Host, death: Death): void => {
   host.recycling = false;
   const about = { model: host.model.id, reason: death.reason, inFlight: line.inFlight };
   host.options.log[planned ? 'info' : 'warn'](about, 'engine process ended');
+  host.options.onEnd?.(planned);
   for (const task of tasks.values()) clearTimeout(task.timer);
   const guilty = line.blame((task) => task.wanted);
   for (const task of guilty) finish(host, task, problem('inference_failed', 'The recording ended the engine twice.'));
@@ -212,7 +217,12 @@ const recognize = async (host: Host, ...[utterance, options, signal]: Parameters
   if (host.stop.signal.aborted) throw unloaded();
   if (host.broken) throw host.broken;
   checkUtterance(utterance);
-  return utterance.samples.length === 0 ? { text: '', tokens: [] } : submit(host, utterance, options, signal);
+  if (utterance.samples.length === 0) return { text: '', tokens: [] };
+  const startedMs = performance.now();
+  const recognition = await submit(host, utterance, options, signal);
+  const audioSec = utterance.samples.length / utterance.sampleRate;
+  host.options.onRecognized?.(audioSec, (performance.now() - startedMs) / 1000);
+  return recognition;
 };
 
 const dispose = async (host: Host): Promise<void> => {

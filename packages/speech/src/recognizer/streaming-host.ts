@@ -80,6 +80,7 @@ const onDeath = (host: Host, death: Death): void => {
   host.recycling = false;
   const about = { model: host.model.id, reason: death.reason, streams: host.streams.size };
   host.options.log[planned ? 'info' : 'warn'](about, 'streaming engine process ended');
+  host.options.onEnd?.(planned);
   // First the next process: streams opened by those who lost theirs then wait for it.
   ensureLoaded(host);
   loseAll(host, died());
