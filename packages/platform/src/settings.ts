@@ -55,6 +55,10 @@ export const PLATFORM_SETTINGS = {
   ),
   'invite.lifetime': duration('3d', 'How long the link of an invitation is good.'),
   'invite.interval': duration('2m', 'Least time between two invitations to one e-mail address or from one address.'),
+  'scripts.http_hosts': list(
+    [],
+    'Hosts (host or host:port) that scripts may ask though they are private or have no TLS; public ones need https.',
+  ),
   'mail.timeout': duration('10s', 'Longest time of one try to hand a mail to its server.'),
   'mail.retry_after': durations(['10s', '60s', '300s'], 'Waits before each further try to send a mail.'),
   'mail.ca_file': text('', "PEM file of certificates that mail servers are trusted by besides the system's."),

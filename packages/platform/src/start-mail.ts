@@ -7,11 +7,14 @@ import type { Domain } from './domains/types.ts';
 import { createInviteEndpoints } from './endpoints/invites.ts';
 import { createAcceptance } from './invites/accept.ts';
 import { openInvites } from './invites/invites.ts';
+import { isMailAddress } from './mail/message.ts';
 import { type Outbox, openOutbox } from './mail/outbox.ts';
 import { createMailRoutes, type MailRoutes } from './mail/routes.ts';
 import { createSendMail } from './mail/send.ts';
 import type { Platform } from './platform.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
+import { createScriptHttp } from './scripts/http.ts';
+import type { ScriptServices } from './scripts/services.ts';
 import type { PlatformSettings } from './settings.ts';
 
 export type RunningMail = AsyncDisposable & {
@@ -36,6 +39,25 @@ export const startMail = (values: PlatformSettings, { engine, model, secrets }: 
   });
   return { outbox, routes, [Symbol.asyncDispose]: () => outbox[Symbol.asyncDispose]() };
 };
+
+/** What elements 120 to 122 of scripts ask for. */
+export const createMessageServices = (
+  values: PlatformSettings,
+  { engine }: Platform,
+  { outbox, routes }: RunningMail,
+): Required<Pick<ScriptServices, 'http' | 'mail' | 'masterSetting'>> => ({
+  http: createScriptHttp({ allowedHosts: values['scripts.http_hosts'] }),
+  mail: {
+    isAddress: isMailAddress,
+    send: async (domain, messages, account) => {
+      if (!(await routes.find(domain, account))) return false;
+      const by = account === undefined ? {} : { account };
+      await outbox.post(messages.map((message) => ({ ...message, ...by, domain })));
+      return true;
+    },
+  },
+  masterSetting: (key) => engine.domains.master.setting(key),
+});
 
 type Parts = {
   readonly values: PlatformSettings;
@@ -82,7 +104,7 @@ export const startInvites = ({ values, platform, auth, mail, log, ownUrl }: Part
 };
 
 /** Where people reach a domain: its own setting, the master's, the service's. Never what a request calls us. */
-const publicUrlOf = (domain: Domain, master: Domain, fallback: string): string => {
+export const publicUrlOf = (domain: Domain, master: Domain, fallback: string): string => {
   const [url = fallback] = [domain, master]
     .map((each) => each.setting('public_url')?.value)
     .filter((value) => typeof value === 'string' && URL.canParse(value));

@@ -11,19 +11,25 @@ import { createSession } from './create-session.ts';
 import { find } from './find.ts';
 import { forEach } from './for-each.ts';
 import { form } from './form.ts';
+import { http } from './http.ts';
 import { javascript } from './javascript.ts';
 import { jwtVerification } from './jwt-verify.ts';
 import { log } from './log.ts';
+import { mail } from './mail.ts';
 import { refuse } from './refuse.ts';
 import { remove } from './remove.ts';
 import { returnValues } from './return.ts';
 import { sleep } from './sleep.ts';
+import { sms } from './sms.ts';
 import { start } from './start.ts';
 import { choice } from './switch.ts';
 import { update } from './update.ts';
 
 export const ELEMENTS: readonly Element[] = [
   start,
+  http,
+  mail,
+  sms,
   returnValues,
   comment,
   assign,
