@@ -37,6 +37,8 @@ import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
 import { startInvites, startMail } from './start-mail.ts';
 import { openNodes, tellPlans } from './start-nodes.ts';
+import { startScripts } from './start-scripts.ts';
+import { createSignInServices, startSignIn } from './start-sign-in.ts';
 import { startUpkeep } from './upkeep.ts';
 
 export type RunningPlatform = AsyncDisposable & { readonly url: string; readonly port: number };
@@ -80,7 +82,11 @@ export const startPlatform = async (
   const mail = stack.use(startMail(values, platform, log));
   let ownUrl = '';
   const invites = stack.use(startInvites({ values, platform, auth, mail, log, ownUrl: () => ownUrl }));
-  const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, invites.endpoints);
+  const services = createSignInServices({ values, platform, auth });
+  const scripts = stack.use(startScripts({ domains: engine.domains, services, log }));
+  const signIn = stack.use(startSignIn({ values, platform, auth, log, services, scripts, ownUrl: () => ownUrl }));
+  const more = [...invites.endpoints, ...signIn.endpoints];
+  const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, more);
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);
   mountReference(app);

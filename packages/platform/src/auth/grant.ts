@@ -25,7 +25,7 @@ export const createGrant =
     const name = domain.toLowerCase();
     const { found } = await parts.ban.attempt({ domain: name, login, address }, async () => {
       const home = await parts.domains.open(name);
-      const user = home?.userByLogin(login);
+      const user = await home?.read((rows) => rows.userByLogin(login));
       const account = home && user && !isDisabled(user) ? { home, user } : undefined;
       return { ok: account !== undefined, found: account };
     });
