@@ -35,7 +35,7 @@ import { prepareCompression } from './rest/compress.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
-import { startInvites, startMail } from './start-mail.ts';
+import { createMessageServices, startInvites, startMail } from './start-mail.ts';
 import { openNodes, tellPlans } from './start-nodes.ts';
 import { startScripts } from './start-scripts.ts';
 import { createSignInServices, startSignIn } from './start-sign-in.ts';
@@ -82,7 +82,10 @@ export const startPlatform = async (
   const mail = stack.use(startMail(values, platform, log));
   let ownUrl = '';
   const invites = stack.use(startInvites({ values, platform, auth, mail, log, ownUrl: () => ownUrl }));
-  const services = createSignInServices({ values, platform, auth });
+  const services = {
+    ...createSignInServices({ values, platform, auth }),
+    ...createMessageServices(values, platform, mail),
+  };
   const scripts = stack.use(startScripts({ domains: engine.domains, services, log }));
   const signIn = stack.use(startSignIn({ values, platform, auth, log, services, scripts, ownUrl: () => ownUrl }));
   const more = [...invites.endpoints, ...signIn.endpoints];
