@@ -56,7 +56,8 @@ const makeMissing = async (
 ): Promise<void> => {
   const caller = createSystemCaller(domain);
   for (const body of bodies) {
-    if (domain.find(resource.kind as Kind, key, String(body[key])).length > 0) continue;
+    const holders = await domain.read((rows) => rows.find(resource.kind as Kind, key, String(body[key])));
+    if (holders.length > 0) continue;
     try {
       await createEntity(engine, resource, { domain, caller, input: readInput(resource, body, false) });
     } catch (thrown) {
@@ -81,7 +82,7 @@ export const firstRun = async (parts: FirstRunParts, administrator: FirstAdminis
   if (master.size('configuration') === 0) {
     await makeMissing(parts, configurations, master, 'name', [{ name: 'default' }]);
   }
-  if (master.size('user') > 0) return;
+  if ((await master.read((rows) => rows.size('user'))) > 0) return;
   const chosen = administrator.password;
   const pwd = chosen === '' ? randomBytes(18).toString('base64url') : chosen;
   const { login } = administrator;

@@ -1,7 +1,7 @@
 /** Every collection through every verb, every list parameter and both method forms, on both drivers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { eachStore, type TestDatabase } from '@parley/kit/testing/each-store.ts';
+import { eachStore, type TestDatabase, type TestDriver } from '@parley/kit/testing/each-store.ts';
 import { flatten } from '../src/rest/json.ts';
 import { createReferences, type References, SAMPLES, type Sample } from './samples.ts';
 import {
@@ -33,8 +33,11 @@ const query = (parameters: Record<string, unknown>): string =>
     ]),
   ).toString();
 
-eachStore((driver) => {
-  describe('collections', () => {
+/** Everything in memory, and everything that may be in the database there. */
+const MEMORY = { 'in memory': {}, 'in the database': { 'platform.memory.max_rows': '5' } };
+
+const suite = (driver: TestDriver, where: string, settings: Readonly<Record<string, string>>): void => {
+  describe(`collections ${where}`, () => {
     let database: TestDatabase;
     let platform: TestPlatform;
     let admin: Client;
@@ -43,7 +46,7 @@ eachStore((driver) => {
 
     before(async () => {
       database = await driver.createDatabase();
-      platform = await startTestPlatform(database.place);
+      platform = await startTestPlatform(database.place, settings);
       admin = await platform.signIn('admin', ADMIN_PASSWORD);
       refs = await createReferences(admin);
     });
@@ -298,4 +301,8 @@ eachStore((driver) => {
       });
     }
   });
+};
+
+eachStore((driver) => {
+  for (const [where, settings] of Object.entries(MEMORY)) suite(driver, where, settings);
 });

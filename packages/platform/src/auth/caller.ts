@@ -64,8 +64,14 @@ const createProver = (parts: GateParts) => {
   const open = (name: string): Domain | undefined | Promise<Domain | undefined> =>
     domains.loaded(name) ?? domains.open(name);
 
-  const callerOf = (request: FastifyRequest, session: Session, user: User, home: Domain, domain: Domain): Caller => {
-    const roles = rolesIn(domain, home, user.id);
+  const callerOf = async (
+    request: FastifyRequest,
+    session: Session,
+    user: User,
+    home: Domain,
+    domain: Domain,
+  ): Promise<Caller> => {
+    const roles = await home.read((rows) => rolesIn(domain, rows, user.id));
     return {
       domain,
       home,
@@ -82,11 +88,11 @@ const createProver = (parts: GateParts) => {
   /** A live session whose account is gone, or may no longer be where it acts, proves nothing. */
   const prove = async (request: FastifyRequest, session: Session, token: string): Promise<Proof | undefined> => {
     const home = await open(session.home);
-    const user = home?.user(session.user_id);
+    const user = await home?.read((rows) => rows.user(session.user_id));
     if (!home || !user || isDisabled(user)) return undefined;
     const domain = session.domain === home.name ? home : await open(session.domain);
     if (!domain || !isReachable(domains, home, user, domain.name)) return undefined;
-    return { session, token, user, caller: callerOf(request, session, user, home, domain) };
+    return { session, token, user, caller: await callerOf(request, session, user, home, domain) };
   };
 
   const search = async (request: FastifyRequest, kind: SessionKind, tokens: readonly string[]): Promise<Search> => {

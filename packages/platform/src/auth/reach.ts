@@ -15,7 +15,7 @@ export const isReachable = (domains: Domains, home: Domain, user: User, name: st
 /** The account's role names that exist where it acts; deep ones, through groups too. */
 export const rolesIn = (domain: Domain, home: Domain, userId: string): readonly string[] => {
   const roles = home.rights.deepRolesOf(userId);
-  return domain === home ? roles : roles.filter((name) => domain.roleByName(name) !== undefined);
+  return domain.name === home.name ? roles : roles.filter((name) => domain.roleByName(name) !== undefined);
 };
 
 /** An account that is switched off signs in no more and its sessions are dead. */

@@ -56,10 +56,11 @@ export const createSignIn = (parts: SignInParts): SignIn => {
     const name = (domain ?? defaultDomain(domains, parts.aliasOf, host)).toLowerCase();
     const check = async () => {
       const home = await domains.open(name);
-      const user = home?.userByLogin(login);
+      const user = await home?.read((rows) => rows.userByLogin(login));
       const verdict = await passwords.verify(user?.pwd, pwd);
       // The password may have been changed while it was checked.
-      const isStill = home !== undefined && user !== undefined && home.user(user.id)?.pwd === user.pwd;
+      const now = user && (await home?.read((rows) => rows.user(user.id)));
+      const isStill = home !== undefined && user !== undefined && now?.pwd === user.pwd;
       const found = isStill && verdict.ok && !isDisabled(user) ? { home, user } : undefined;
       return { ok: found !== undefined, found, outdated: verdict.outdated };
     };

@@ -19,7 +19,7 @@ describe('a collection', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const collection = createCollection([
-          { name: 'name', valueOf: ({ name }) => (typeof name === 'string' ? name : undefined) },
+          { name: 'name', isUnique: false, valueOf: ({ name }) => (typeof name === 'string' ? name : undefined) },
         ]);
         const model = new Map<string, string>();
         for (const [at, { id, name }] of steps.entries()) {

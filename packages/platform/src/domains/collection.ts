@@ -5,7 +5,12 @@
 import type { Entity } from './types.ts';
 
 /** A key of a kind, as the memory indexes it. */
-export type IndexedKey = { readonly name: string; valueOf(entity: Entity): string | undefined };
+export type IndexedKey = {
+  readonly name: string;
+  /** No two entities hold the same value. */
+  readonly isUnique: boolean;
+  valueOf(entity: Entity): string | undefined;
+};
 
 /** An entity as it is held. Replaced as a whole when it changes, so that what is cached beside it goes with it. */
 export type Held = {

@@ -5,6 +5,7 @@
 import type { Log } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
 import { type DomainFacts, type DomainMemory, type KindSpec, loadDomain } from './memory.ts';
+import type { MemoryCap } from './memory-cap.ts';
 import type { Changed, Domains, Entity } from './types.ts';
 import { SYSTEM_SPACE } from './types.ts';
 
@@ -26,6 +27,7 @@ export type DomainsParts = {
   readonly store: Store;
   readonly kinds: readonly KindSpec[];
   readonly log: Log;
+  readonly cap: MemoryCap;
   /** Name of the master should there be none yet. */
   readonly masterName: string;
 };
@@ -37,7 +39,7 @@ const NO_OPTS: Entity = {};
 
 /** The memories of the domains that were asked for; on PostgreSQL each follows its feed. */
 const createMemories = (
-  { store, log, kinds }: DomainsParts,
+  { store, log, kinds, cap }: DomainsParts,
   factsOf: (name: string) => DomainFacts,
   onChange: (changed: Changed) => void,
 ) => {
@@ -47,7 +49,7 @@ const createMemories = (
   const followers = new Set<Promise<void>>();
 
   const load = async (name: string): Promise<DomainMemory> => {
-    const memory = await loadDomain({ name, store, kinds, log, facts: () => factsOf(name), onChange });
+    const memory = await loadDomain({ name, store, kinds, log, cap, facts: () => factsOf(name), onChange });
     ready.set(name, memory);
     if (store.driver === 'postgres') {
       const ending = new AbortController();
@@ -70,6 +72,7 @@ const createMemories = (
     forget: (name: string): void => {
       endings.get(name)?.abort();
       endings.delete(name);
+      ready.get(name)?.forget();
       loading.delete(name);
       ready.delete(name);
     },

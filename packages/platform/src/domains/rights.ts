@@ -8,9 +8,15 @@ import type { Entity, Rights } from './types.ts';
 export type RightsKeeper = Rights & {
   /** Tells that an entity changed; only what matters here counts. */
   note(kind: string, before: Entity | undefined, after: Entity | undefined): void;
+  /** The same rights, with users taken from elsewhere. */
+  over(userOf: UserOf): Rights;
 };
 
+type UserOf = (id: string) => Entity | undefined;
 type Sources = { readonly users: Collection; readonly groups: Collection };
+
+/** Users whose roles are kept at once. */
+const MAX_KEPT = 100_000;
 
 /** What one state of the groups says. */
 type Membership = {
@@ -62,20 +68,23 @@ export const createRights = ({ users, groups }: Sources): RightsKeeper => {
   };
   const deepGroupsOf = (userId: string): readonly string[] =>
     reach(members().direct.get(userId) ?? NONE, (group) => members().including.get(group) ?? NONE);
-  const directRolesOf = (userId: string): readonly string[] => stringsAt(users.get(userId)?.entity, 'opts', 'roles');
-  const readDeepRoles = (userId: string): readonly string[] => {
+  const rolesOf = (user: Entity | undefined, userId: string): readonly string[] => {
     const inherited = deepGroupsOf(userId).flatMap((group) => stringsAt(groups.get(group)?.entity, 'opts', 'roles'));
-    return [...new Set([...directRolesOf(userId), ...inherited])].sort();
+    return [...new Set([...stringsAt(user, 'opts', 'roles'), ...inherited])].sort();
   };
-  return {
+  // What was read for one run may be out of date when the run ends, so nothing of it is kept.
+  const over = (userOf: UserOf, isKept = false): Rights => ({
     version: () => version,
     directGroupsOf: (userId) => [...(members().direct.get(userId) ?? NONE)].sort(),
     deepGroupsOf,
-    directRolesOf,
+    directRolesOf: (userId) => stringsAt(userOf(userId), 'opts', 'roles'),
+    rolesOf: (user) => rolesOf(user, String(user.id)),
     deepRolesOf: (userId) => {
       const known = deepRoles.get(userId);
       if (known) return known;
-      const roles = readDeepRoles(userId);
+      const roles = rolesOf(userOf(userId), userId);
+      if (!isKept) return roles;
+      if (deepRoles.size >= MAX_KEPT) deepRoles.delete(deepRoles.keys().next().value!);
       deepRoles.set(userId, roles);
       return roles;
     },
@@ -87,6 +96,10 @@ export const createRights = ({ users, groups }: Sources): RightsKeeper => {
           ),
         ),
       ].sort(),
+  });
+  return {
+    ...over((id) => users.get(id)?.entity, true),
+    over: (userOf) => over(userOf),
     note: (kind, before, after) => {
       if (kind === 'user' && !touchesRights(before, after)) return;
       if (kind !== 'user' && kind !== 'group' && kind !== 'role') return;

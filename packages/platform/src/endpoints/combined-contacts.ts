@@ -14,34 +14,32 @@ const FIELDS: ComputedFields = { id: 'uuid', key: 'text', type: 'text', name: 't
 const ALL = maskOf(Object.keys(FIELDS), (name) => name);
 const DEFAULT_LIMIT = 1000;
 
-const combine = (domain: Domain): Json[] => {
-  const groups = [...domain.all('contactgroup')]
-    .sort((left, right) => compareText(String(left.code), String(right.code)))
-    .map(
-      ({ id, code, name }): Json => ({
-        id,
-        key: String(code),
-        type: 'contactgroup',
-        name,
-        number: `group#${String(code)}`,
-      }),
-    );
-  const contacts = [...domain.all('contact')]
-    .sort(
-      (left, right) =>
-        compareText(String(left.displayname), String(right.displayname)) ||
-        Number(left.autokey) - Number(right.autokey),
-    )
-    .map(
-      ({ id, autokey, displayname, number }): Json => ({
-        id,
-        key: String(autokey),
-        type: 'contact',
-        name: displayname,
-        number,
-      }),
-    );
-  return [...groups, ...contacts];
+const itemsOf = async function* (domain: Domain): AsyncGenerator<Json[]> {
+  for await (const page of domain.pages('contactgroup')) {
+    yield page.map(({ id, code, name }) => ({
+      id,
+      key: String(code),
+      type: 'contactgroup',
+      name,
+      number: `group#${String(code)}`,
+    }));
+  }
+  for await (const page of domain.pages('contact')) {
+    yield page.map(({ id, autokey, displayname, number }) => ({
+      id,
+      key: String(autokey),
+      type: 'contact',
+      name: displayname,
+      number,
+    }));
+  }
+};
+
+/** Groups by code, then contacts by name. */
+const compareItems = (left: Json, right: Json): number => {
+  if (left.type !== right.type) return left.type === 'contactgroup' ? -1 : 1;
+  if (left.type === 'contactgroup') return compareText(String(left.key), String(right.key));
+  return compareText(String(left.name), String(right.name)) || Number(left.key) - Number(right.key);
 };
 
 export const createCombinedContactsEndpoints = (engine: Engine): RestEndpoint[] => [
@@ -63,11 +61,9 @@ export const createCombinedContactsEndpoints = (engine: Engine): RestEndpoint[] 
       const raw = call.request.query as RawQuery;
       const limits = { ...engine.limits, defaultLimit: DEFAULT_LIMIT };
       const query = parseComputedQuery({ ...engine, limits }, raw, FIELDS, 'id');
-      const items = combine(callerOf(call).domain);
       if (query.isClamped) call.reply.header('x-limit-applied', String(query.limit));
-      // Without an order of the caller's own, groups stay before contacts.
-      const order = query.order.keys.length > 0 ? query.order : { ...query.order, compare: () => 0 };
-      return listItems(items, { ...query, order }, ALL);
+      const order = query.order.keys.length > 0 ? query.order : { ...query.order, compare: compareItems };
+      return listItems(itemsOf(callerOf(call).domain), { ...query, order }, ALL);
     },
   },
 ];

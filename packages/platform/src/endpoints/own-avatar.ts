@@ -11,6 +11,7 @@ import { type Engine, memoryOf } from '../rest/engine.ts';
 import { isObject, type Json } from '../rest/json.ts';
 import { type RawQuery, readFlag } from '../rest/query.ts';
 import type { Resource } from '../rest/resource.ts';
+import { readOwnAccount } from './own-account.ts';
 
 type Parts = { readonly engine: Engine; readonly users: Resource; readonly files: Files };
 
@@ -40,6 +41,8 @@ export const avatarOf = (user: User): Avatar | undefined => {
   const isSound = typeof name === 'string' && typeof size === 'number' && typeof mtime === 'string';
   return isSound && typeof hasha === 'string' && DIGEST.test(hasha) ? { name, size, mtime, hasha } : undefined;
 };
+
+const ownAvatar = async (caller: Caller): Promise<Avatar | undefined> => avatarOf(await readOwnAccount(caller));
 
 const placeOf = ({ home, userId }: Caller): FilePlace => ({
   domain: home.name,
@@ -81,7 +84,7 @@ const place =
     if (type === undefined) {
       throw problem('unsupported_media_type', { details: { allowed: ['image/png', 'image/jpeg', 'image/webp'] } });
     }
-    const before = avatarOf(caller.home.user(caller.userId)!);
+    const before = await ownAvatar(caller);
     const facts = { name: name || `avatar.${type.slice('image/'.length)}`, type };
     const { size, md5 } = await parts.files.put(placeOf(caller), Readable.from([bytes]), facts);
     const avatar = { name: facts.name, size, mtime: new Date().toISOString(), hasha: md5 };
@@ -94,7 +97,7 @@ const show =
   ({ files }: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    const avatar = avatarOf(caller.home.user(caller.userId)!);
+    const avatar = await ownAvatar(caller);
     const stream = avatar && (await files.get(placeOf(caller), avatar.hasha));
     if (!avatar || !stream) throw notFound();
     const pieces: Buffer[] = [];
@@ -109,7 +112,7 @@ const takeAway =
   (parts: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    if (!avatarOf(caller.home.user(caller.userId)!)) throw notFound();
+    if (!(await ownAvatar(caller))) throw notFound();
     await note(parts, caller, undefined);
     await parts.files.remove(placeOf(caller));
     return call.reply.code(204).send();

@@ -9,6 +9,7 @@ import { type Engine, memoryOf, nameIgnored } from '../rest/engine.ts';
 import { isObject, type Json, mergePatch } from '../rest/json.ts';
 import { patchEntity } from '../rest/patch.ts';
 import type { Resource } from '../rest/resource.ts';
+import { readOwnAccount } from './own-account.ts';
 import { avatarOf } from './own-avatar.ts';
 
 export type SipAccount = { readonly id: string; readonly login: string; readonly phonenumber: string };
@@ -49,8 +50,9 @@ const showGroup = (group: Entity) => ({
   opts: { title: textOf((group.opts as Entity | undefined)?.title) },
 });
 
-const showInfo = async ({ sipAccounts }: Parts, { home, userId }: Caller): Promise<Json> => {
-  const user = home.user(userId)!;
+const showInfo = async ({ sipAccounts }: Parts, caller: Caller): Promise<Json> => {
+  const { home, userId } = caller;
+  const user = await readOwnAccount(caller);
   const groups = home.rights.deepGroupsOf(userId).map((id) => home.get('group', id));
   const avatar = avatarOf(user) ?? false;
   return {
@@ -63,7 +65,7 @@ const showInfo = async ({ sipAccounts }: Parts, { home, userId }: Caller): Promi
     avatar,
     avatar_info: avatar,
     groups: groups.filter((group) => group !== undefined).map(showGroup),
-    roles: home.rights.deepRolesOf(userId),
+    roles: home.rights.rolesOf(user),
     sip_accounts: await sipAccounts.of(home, userId),
   };
 };
@@ -137,10 +139,7 @@ const patchExt =
     return writeExt(parts, callerOf(call), (present) => mergePatch(present, changes));
   };
 
-const readExt = (call: RestCall): Json => {
-  const { home, userId } = callerOf(call);
-  return withoutStamps(home.user(userId)!.ext);
-};
+const readExt = async (call: RestCall): Promise<Json> => withoutStamps((await readOwnAccount(callerOf(call))).ext);
 
 export const createOwnUserEndpoints = (parts: Parts): RestEndpoint[] => {
   const common = { access: 'signed-in', tag: TAG } as const;

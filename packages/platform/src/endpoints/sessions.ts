@@ -10,6 +10,7 @@ import type { Caller, Domains } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { callerOf, type JsonSchema, type RestCall, type RestEndpoint } from '../rest/endpoint.ts';
 import { isObject, type Json } from '../rest/json.ts';
+import { readOwnAccount } from './own-account.ts';
 
 type Parts = { readonly auth: Auth; readonly domains: Domains };
 
@@ -114,9 +115,9 @@ type SessionView = {
   readonly [field: string]: unknown;
 };
 
-const show = (domains: Domains, caller: Caller): SessionView => {
+const show = async (domains: Domains, caller: Caller): Promise<SessionView> => {
   const { domain, home, roles, userId } = caller;
-  const user = home.user(userId)!;
+  const user = await readOwnAccount(caller);
   return {
     domain: domain.name,
     domain_is_master: domain.isMaster,
@@ -179,21 +180,25 @@ const showListed = (session: Session, caller: Caller) => ({
 });
 
 /** Oneself, or with a route for it the user of one's domain that the query names. */
-const wantedOwner = ({ auth }: Parts, { request, caller }: { request: FastifyRequest; caller: Caller }): Owner => {
+const wantedOwner = async (
+  { auth }: Parts,
+  { request, caller }: { request: FastifyRequest; caller: Caller },
+): Promise<Owner> => {
   const { user_id: wanted } = request.query as { user_id?: unknown };
   const own = { home: caller.home.name, userId: caller.userId };
   if (wanted === undefined || wanted === caller.userId) return own;
   const method = request.method === 'DELETE' ? 'DELETE' : 'GET';
   if (!auth.gate.mayCall(caller, method, COLLECTION)) throw problem('forbidden');
-  if (typeof wanted !== 'string' || !caller.domain.user(wanted.toLowerCase())) throw notFound();
-  return { home: caller.domain.name, userId: wanted.toLowerCase() };
+  const id = typeof wanted === 'string' ? wanted.toLowerCase() : '';
+  if (!(await caller.domain.read((rows) => rows.user(id)))) throw notFound();
+  return { home: caller.domain.name, userId: id };
 };
 
 const list =
   (parts: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    const sessions = await parts.auth.sessions.listOf(wantedOwner(parts, { request: call.request, caller }));
+    const sessions = await parts.auth.sessions.listOf(await wantedOwner(parts, { request: call.request, caller }));
     return sessions.map((session) => showListed(session, caller));
   };
 
@@ -201,7 +206,7 @@ const endAll =
   (parts: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    const owner = wantedOwner(parts, { request: call.request, caller });
+    const owner = await wantedOwner(parts, { request: call.request, caller });
     const keep = caller.session.kind === 'system' ? undefined : caller.session.id;
     await parts.auth.sessions.endAllOf(owner, keep);
     return call.reply.code(204).send();

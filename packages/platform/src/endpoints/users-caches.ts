@@ -4,7 +4,7 @@
  */
 import { badRequest, cannotApply, notFound } from '../codes.ts';
 import { stringsAt } from '../domains/rights.ts';
-import type { Domain } from '../domains/types.ts';
+import type { Domain, Entity } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { requireCoverage, rolesAbove } from '../resources/coverage.ts';
 import { callerOf, type JsonSchema, type RestCall, type RestEndpoint } from '../rest/endpoint.ts';
@@ -42,13 +42,20 @@ const SCHEMA: JsonSchema = {
   },
 };
 
-const cacheOf = ({ rights }: Domain, id: string): Json => ({
-  id,
-  direct_groups: [...rights.directGroupsOf(id)],
-  deep_groups: [...rights.deepGroupsOf(id)],
-  direct_roles: [...rights.directRolesOf(id)],
-  deep_roles: [...rights.deepRolesOf(id)],
-});
+const cacheOf = ({ rights }: Domain, user: Entity): Json => {
+  const id = String(user.id);
+  return {
+    id,
+    direct_groups: [...rights.directGroupsOf(id)],
+    deep_groups: [...rights.deepGroupsOf(id)],
+    direct_roles: [...stringsAt(user, 'opts', 'roles')],
+    deep_roles: [...rights.rolesOf(user)],
+  };
+};
+
+const cachesOf = async function* (domain: Domain): AsyncGenerator<Json[]> {
+  for await (const page of domain.pages('user')) yield page.map((user) => cacheOf(domain, user));
+};
 
 export const createUsersCachesEndpoints = (parts: Parts): RestEndpoint[] => {
   const common = { access: 'route', tag: TAG } as const;
@@ -69,11 +76,7 @@ export const createUsersCachesEndpoints = (parts: Parts): RestEndpoint[] => {
       handle: (call) => {
         const { domain } = callerOf(call);
         const query = parseComputedQuery(parts.engine, call.request.query as RawQuery, FIELDS, 'id');
-        return listItems(
-          [...domain.all('user')].map(({ id }) => cacheOf(domain, String(id))),
-          query,
-          ALL,
-        );
+        return listItems(cachesOf(domain), query, ALL);
       },
     },
     { ...item, method: 'GET', summary: 'Groups and roles of one user', handle: readOne },
@@ -87,17 +90,18 @@ export const createUsersCachesEndpoints = (parts: Parts): RestEndpoint[] => {
   ];
 };
 
-const idOf = (call: RestCall): string => {
+const readUser = async (call: RestCall): Promise<Entity> => {
   const id = String((call.request.params as { id?: string }).id).toLowerCase();
-  if (!callerOf(call).domain.get('user', id)) throw notFound();
-  return id;
+  const user = await callerOf(call).domain.read((rows) => rows.get('user', id));
+  if (!user) throw notFound();
+  return user;
 };
 
-const readOne = (call: RestCall): unknown => {
+const readOne = async (call: RestCall): Promise<unknown> => {
   const query = call.request.query as RawQuery;
   const mask = parseMask(readText(query, 'mask'), (name) => name);
   const isFlat = readFlag(query, 'flat');
-  const cache = cacheOf(callerOf(call).domain, idOf(call));
+  const cache = cacheOf(callerOf(call).domain, await readUser(call));
   return applyFlat(mask ? mask.apply(cache) : cache, isFlat);
 };
 
@@ -106,12 +110,12 @@ const patchOne =
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
     const domain = memoryOf(engine, caller.domain);
-    const id = idOf(call);
+    const id = String((await readUser(call)).id);
     const body = await readDocument(call.request, 'patch');
     if (!isObject(body)) throw badRequest('body', 'must be an object');
     const groups = readNames(body, 'direct_groups');
     const roles = readNames(body, 'direct_roles');
-    await engine.writer.write({
+    const held = await engine.writer.write({
       resource: withGroups(users, id, groups),
       domain,
       caller,
@@ -120,13 +124,13 @@ const patchOne =
       body,
       form: (previous) => {
         if (!previous) throw notFound();
-        keepComputed(body, cacheOf(domain, id));
+        keepComputed(body, cacheOf(domain, previous));
         return roles === undefined
           ? ({ ...previous } as Json)
           : { ...previous, opts: { ...(previous.opts as Json), roles } };
       },
     });
-    return cacheOf(domain, id);
+    return cacheOf(domain, held!.entity);
   };
 
 const readNames = (body: Json, name: string): string[] | undefined => {

@@ -10,6 +10,7 @@ import { membersOf } from './contacts.ts';
 export const contactGroups = defineResource({
   path: 'addressbook/contactgroups',
   kind: 'contactgroup',
+  isGrowing: true,
   summary: 'groups of contacts',
   unique: ['code'],
   lookup: ['code'],
@@ -39,6 +40,7 @@ const changeContacts = (
   code: string,
   { domain, also }: SaveContext,
 ): void => {
+  domain.needBy('contact', 'autokey', [...before, ...after].map(String));
   const staying = new Set(after);
   const known = new Set(before);
   for (const autokey of after) {

@@ -35,6 +35,7 @@ const texts: Record<string, Field> = Object.fromEntries(TEXTS.map((name) => [nam
 export const contacts = defineResource({
   path: 'addressbook/contacts',
   kind: 'contact',
+  isGrowing: true,
   summary: 'contacts of the address book',
   unique: ['autokey'],
   lookup: ['autokey', 'number'],
@@ -68,6 +69,7 @@ export const contacts = defineResource({
       if (draft[name] && !EMAIL.test(String(draft[name]))) throw cannotApply(name, 'is no e-mail address');
     }
     const codes = stringsAt(draft, 'opts', 'groups');
+    context.domain.needBy('contactgroup', 'code', codes);
     for (const code of codes) groupIdOf(context.domain, code);
     draft.autokey = previous ? previous.autokey : context.nextNumber('autokey');
     keepMembership(Number(draft.autokey), stringsAt(previous, 'opts', 'groups'), codes, context);
@@ -84,7 +86,9 @@ const changesMembership = ({ opts: given }: Json, held: Entity | undefined): boo
 
 const groupIdOf = (domain: Domain, code: string): string => {
   const [id] = domain.find('contactgroup', 'code', code);
-  if (id === undefined) throw cannotApply('opts.groups', 'unknown group', { value: code });
+  // Looked at, so that it must still be there, under this code, when the contact is written.
+  if (id === undefined || !domain.get('contactgroup', id))
+    throw cannotApply('opts.groups', 'unknown group', { value: code });
   return id;
 };
 

@@ -3,7 +3,7 @@
  * becomes visible; a domain with users is removed only by force, with everything in it.
  */
 import { cannotApply } from '../codes.ts';
-import type { Domains } from '../domains/types.ts';
+import type { Entity } from '../domains/types.ts';
 import { key, opts, text } from '../rest/field.ts';
 import { isObject } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
@@ -41,28 +41,28 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
       opts: opts({ dbaccess: key({ description: DB_LEVELS.join(', ') }) }),
     },
     isExclusive: true,
-    prepare: async (body, context) => {
+    prepare: async (body, context, id) => {
       if (context.mode === 'create') await prepareNew(body.name, context, parts);
+      if (context.mode === 'remove' && body.force !== true) await requireNoUsers(id, context);
       return body;
     },
     beforeSave: (draft, _previous, context) => {
       const name = String(draft.name);
       if (!DOMAIN_NAME.test(name)) throw cannotApply('name', 'must be a lower-case domain name');
       draft.is_master = name === context.domain.name;
-      checkParent(name, String(draft.parent ?? ''), context.domains);
+      checkParent(name, String(draft.parent ?? ''), context);
       const level = isObject(draft.opts) ? draft.opts.dbaccess : undefined;
       if (level !== undefined && !DB_LEVELS.includes(String(level))) {
         throw cannotApply('opts.dbaccess', `must be one of ${DB_LEVELS.join(', ')}`);
       }
     },
-    beforeRemove: ({ name }, { domain, domains, body }) => {
+    beforeRemove: ({ name }, { domain, domains }) => {
       const gone = String(name);
       if (gone === domain.name) throw cannotApply('name', 'the master stays');
-      if (domains.names().some((other) => other !== gone && domains.isBelow(other, gone))) {
+      const isBelow = ({ name: other }: Entity): boolean => other !== gone && domains.isBelow(String(other), gone);
+      if (domain.select('domain', 'below it', isBelow, 1).length > 0) {
         throw cannotApply('name', 'referenced', { by: 'domains below it' });
       }
-      const users = domains.loaded(gone)?.size('user') ?? 0;
-      if (users > 0 && body.force !== true) throw cannotApply('name', 'referenced', { by: `${users} users` });
     },
   });
 
@@ -78,9 +78,20 @@ const prepareNew = async (
   await furnish(name);
 };
 
-const checkParent = (name: string, parent: string, domains: Domains): void => {
+const requireNoUsers = async (
+  id: string,
+  { domain, domains }: Pick<SaveContext, 'domain' | 'domains'>,
+): Promise<void> => {
+  const name = domain.get('domain', id)?.name;
+  const users = typeof name === 'string' ? await domains.store.count(name, 'user') : 0;
+  if (name !== domain.name && users > 0) throw cannotApply('name', 'referenced', { by: `${users} users` });
+};
+
+const checkParent = (name: string, parent: string, { domain, domains }: SaveContext): void => {
   if (parent === '') return;
   if (name === domains.master.name) throw cannotApply('parent', 'the master has none');
-  if (!domains.names().includes(parent)) throw cannotApply('parent', 'unknown domain');
+  const [id] = parent === domain.name ? [] : domain.find('domain', 'name', parent);
+  const isThere = parent === domain.name || (id !== undefined && domain.get('domain', id) !== undefined);
+  if (!isThere) throw cannotApply('parent', 'unknown domain');
   if (parent === name || domains.isBelow(parent, name)) throw cannotApply('parent', 'makes a circle');
 };

@@ -28,6 +28,7 @@ export const groups = defineResource({
     const { domain } = context;
     const given = isObject(draft.opts) ? draft.opts : {};
     draft.opts = { title: '', comment: '', users: [], groups: [], roles: [], ...given };
+    domain.need('user', stringsAt(draft, 'opts', 'users'));
     for (const user of stringsAt(draft, 'opts', 'users')) {
       if (!domain.get('user', user)) throw cannotApply('opts.users', 'unknown user', { value: user });
     }
@@ -39,11 +40,15 @@ export const groups = defineResource({
     const including = [...domain.all('group')].filter((group) =>
       stringsAt(group, 'opts', 'groups').includes(String(id)),
     );
-    const naming = [...domain.all('subordination')].filter(
-      (each) => each.sub_type === 'group' && stringsAt(each, 'sub_keys').includes(String(id)),
-    );
+    const isNaming = (each: Entity): boolean =>
+      each.sub_type === 'group' && stringsAt(each, 'sub_keys').includes(String(id));
+    const naming = domain.select('subordination', 'naming the group', isNaming);
     if (including.length + naming.length === 0) return;
     if (body.force !== true) throw cannotApply('id', 'referenced');
+    domain.need(
+      'subordination',
+      naming.map((each) => String(each.id)),
+    );
     for (const group of including) also('group', String(group.id), (current) => withoutIncluded(current, String(id)));
     for (const each of naming) {
       also('subordination', String(each.id), (current) => ({

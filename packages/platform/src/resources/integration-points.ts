@@ -57,7 +57,9 @@ export const integrationPoints = defineResource({
     if (!TYPE.test(String(draft.type))) throw cannotApply('type', 'must be lower-case letters, digits and _');
     for (const name of SCRIPT_FIELDS) {
       const code = String(draft[name] ?? '');
-      if (code !== '' && domain.find('svcscript', 'code', code).length === 0) throw cannotApply(name, 'unknown script');
+      const [script] = code === '' ? [] : domain.find('svcscript', 'code', code);
+      // Looked at, so that it must still be there, under this code, when the point is written.
+      if (code !== '' && !(script && domain.get('svcscript', script))) throw cannotApply(name, 'unknown script');
     }
     const given = isObject(draft.opts) ? draft.opts : {};
     draft.opts = { title: '', comment: '', allow_files_api: false, issync: false, ...given };

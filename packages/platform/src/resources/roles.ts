@@ -109,20 +109,29 @@ const holdersOf = (role: Entity, { domain }: SaveContext): Holder[] => {
   });
   const holders: Holder[] = [];
   for (const kind of ['user', 'group'] as const) {
-    for (const each of domain.all(kind)) {
-      if (!stringsAt(each, 'opts', 'roles').includes(old)) continue;
-      holders.push({ kind, id: String(each.id), without: (current) => inOpts(current, undefined), renamed: inOpts });
+    const found = domain.select(kind, `${kind}s with the role`, (each) =>
+      stringsAt(each, 'opts', 'roles').includes(old),
+    );
+    for (const { id } of found) {
+      holders.push({ kind, id: String(id), without: (current) => inOpts(current, undefined), renamed: inOpts });
     }
   }
-  return [...holders, ...subordinationsOf(old, domain), ...childrenOf(role, domain)];
+  const all = [...holders, ...subordinationsOf(old, domain), ...childrenOf(role, domain)];
+  for (const kind of ['user', 'subordination'] as const) {
+    domain.need(
+      kind,
+      all.filter((holder) => holder.kind === kind).map(({ id }) => id),
+    );
+  }
+  return all;
 };
 
 const subordinationsOf = (old: string, domain: SaveContext['domain']): Holder[] => {
+  const isTopOf = (each: Entity): boolean => each.top_type === 'role' && each.top_key === old;
+  const isSubOf = (each: Entity): boolean => each.sub_type === 'role' && stringsAt(each, 'sub_keys').includes(old);
   const holders: Holder[] = [];
-  for (const each of domain.all('subordination')) {
-    const isTop = each.top_type === 'role' && each.top_key === old;
-    const isSub = each.sub_type === 'role' && stringsAt(each, 'sub_keys').includes(old);
-    if (!isTop && !isSub) continue;
+  for (const each of domain.select('subordination', 'naming the role', (one) => isTopOf(one) || isSubOf(one))) {
+    const [isTop, isSub] = [isTopOf(each), isSubOf(each)];
     const change = (current: Entity, next: string | undefined): Json => ({
       ...current,
       ...(isTop && next !== undefined ? { top_key: next } : {}),

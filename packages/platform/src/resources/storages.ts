@@ -1,5 +1,6 @@
 /** `domain/storages`: connections to databases, queues and file stores. Their passwords and keys are sealed and masked. */
 import { cannotApply } from '../codes.ts';
+import type { Domain, Entity } from '../domains/types.ts';
 import { isBelowRoot } from '../model/file-roots.ts';
 import { anything, bool, type Field, integer, key, list, object, text } from '../rest/field.ts';
 import { isObject } from '../rest/json.ts';
@@ -39,22 +40,28 @@ export const createStorages = ({ roots }: StoragesParts): Resource =>
       type: key({ required: true, description: 'postgresql, clickhouse, kafka, fs, s3 or another word.' }),
       params: object({}, { fallback: {}, secrets: SECRET_PARAMS, maxBytes: 65_536 }),
     },
-    isExclusive: (mode) => mode === 'remove',
-    beforeSave: (draft) => {
+    // Classes name storages by their instance.
+    isExclusive: (mode, body, held) =>
+      mode === 'remove' || (held !== undefined && (body.instance ?? held.instance) !== held.instance),
+    beforeSave: (draft, previous, { domain }) => {
+      if (previous && previous.instance !== draft.instance) requireUnused(previous, domain);
       const type = String(draft.type);
       if (!TYPE.test(type)) throw cannotApply('type', 'must be lower-case letters, digits and _');
       checkParams(type, draft.params);
       if (type === 'fs') checkPrefix(draft.params, roots);
     },
-    beforeRemove: ({ instance }, { domain }) => {
-      for (const each of domain.all('class')) {
-        const opts = isObject(each.opts) ? each.opts : {};
-        if (opts.storage_instance === instance || opts.filestorage_instance === instance) {
-          throw cannotApply('instance', 'referenced', { by: { class: each.classname } });
-        }
-      }
-    },
+    beforeRemove: (previous, { domain }) => requireUnused(previous, domain),
   });
+
+/** 422 while a class keeps its rows or files there. */
+const requireUnused = ({ instance }: Entity, domain: Domain): void => {
+  for (const each of domain.all('class')) {
+    const opts = isObject(each.opts) ? each.opts : {};
+    if (opts.storage_instance === instance || opts.filestorage_instance === instance) {
+      throw cannotApply('instance', 'referenced', { by: { class: each.classname } });
+    }
+  }
+};
 
 const checkParams = (type: string, params: unknown): void => {
   const known = Object.hasOwn(PARAMS, type) ? PARAMS[type] : undefined;

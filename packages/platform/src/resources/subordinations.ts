@@ -11,6 +11,7 @@ const SUB_TYPES = ['user', 'group', 'role'];
 export const subordinations = defineResource({
   path: 'domain/subordinations',
   kind: 'subordination',
+  isGrowing: true,
   summary: 'who is above whom',
   compoundKeys: [
     {
@@ -31,6 +32,7 @@ export const subordinations = defineResource({
     const subType = String(draft.sub_type);
     if (!TOP_TYPES.includes(topType)) throw cannotApply('top_type', `must be one of ${TOP_TYPES.join(', ')}`);
     if (!SUB_TYPES.includes(subType)) throw cannotApply('sub_type', `must be one of ${SUB_TYPES.join(', ')}`);
+    if (subType === 'user') domain.need('user', stringsAt(draft, 'sub_keys'));
     if (!isThere(domain, topType, String(draft.top_key))) throw cannotApply('top_key', `unknown ${topType}`);
     for (const sub of stringsAt(draft, 'sub_keys')) {
       if (!isThere(domain, subType, sub)) throw cannotApply('sub_keys', `unknown ${subType}`, { value: sub });

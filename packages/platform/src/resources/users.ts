@@ -28,6 +28,7 @@ export const createUsers = (parts: UsersParts): Resource =>
   defineResource({
     path: 'iam/users',
     kind: 'user',
+    isGrowing: true,
     summary: 'accounts',
     unique: { login: (login) => login.toLowerCase() },
     lookup: ['login'],
@@ -74,7 +75,8 @@ export const createUsers = (parts: UsersParts): Resource =>
 const holdsAdmin = (user: Entity): boolean => stringsAt(user, 'opts', 'roles').includes(ADMIN_ROLE);
 
 const keepAdmin = (domain: Domain, leavingId: string): void => {
-  for (const user of domain.all('user')) if (user.id !== leavingId && holdsAdmin(user)) return;
+  const isOther = (user: Entity): boolean => user.id !== leavingId && holdsAdmin(user);
+  if (domain.select('user', 'another administrator', isOther, 1).length > 0) return;
   throw cannotApply('opts.roles', 'the last administrator of a domain stays');
 };
 
@@ -125,17 +127,20 @@ const forgetUser = (id: string, { domain, also }: SaveContext): void => {
       also('group', String(group.id), (current) => withoutMember(current, id));
     }
   }
-  for (const subordination of domain.all('subordination')) {
-    const { id: subId, top_type, top_key, sub_type } = subordination;
-    if (top_type === 'user' && top_key === id) also('subordination', String(subId), () => undefined);
-    else if (sub_type === 'user' && stringsAt(subordination, 'sub_keys').includes(id)) {
-      also('subordination', String(subId), (current) => ({
-        ...current,
-        sub_keys: stringsAt(current, 'sub_keys').filter((key_) => key_ !== id),
-      }));
-    }
+  const isTop = ({ top_type, top_key }: Entity): boolean => top_type === 'user' && top_key === id;
+  const isSub = (each: Entity): boolean => each.sub_type === 'user' && stringsAt(each, 'sub_keys').includes(id);
+  const naming = domain.select('subordination', 'naming the user', (each) => isTop(each) || isSub(each));
+  domain.need('subordination', idsOf(naming));
+  for (const subordination of naming) {
+    also('subordination', String(subordination.id), (current) =>
+      isTop(current)
+        ? undefined
+        : { ...current, sub_keys: stringsAt(current, 'sub_keys').filter((key_) => key_ !== id) },
+    );
   }
 };
+
+const idsOf = (entities: readonly Entity[]): string[] => entities.map(({ id }) => String(id));
 
 const withoutMember = (group: Entity, id: string): Json => ({
   ...group,
@@ -153,7 +158,7 @@ const preparePassword = async (
   if (typeof pwd !== 'string') throw badRequest('pwd', 'must be text');
   if (pwd === '' || pwd.length > MAX_PASSWORD) throw badRequest('pwd', `must have 1 to ${MAX_PASSWORD} characters`);
   const isOwn = mode === 'patch' && caller.userId === id && caller.home.name === domain.name;
-  const present = domain.user(id)?.pwd;
+  const present = (await domain.read((rows) => rows.user(id)))?.pwd;
   if (
     isOwn &&
     parts.requiresOldPassword &&

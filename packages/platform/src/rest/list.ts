@@ -1,4 +1,5 @@
 /** GET on a collection: filtered, ordered, cut, masked; or only counted. */
+import type { Row, Store } from '@parley/kit/store/store.ts';
 import type { FastifyReply } from 'fastify';
 import type { Collection, Held } from '../domains/collection.ts';
 import type { DomainMemory } from '../domains/memory.ts';
@@ -6,11 +7,14 @@ import type { Caller } from '../domains/types.ts';
 import { callerOf, type RestCall } from './endpoint.ts';
 import { type Engine, memoryOf, sendJson } from './engine.ts';
 import { toExport } from './export.ts';
+import type { Comparison } from './field.ts';
 import type { Json } from './json.ts';
+import { countRows, type ListSource, listRows } from './list-rows.ts';
 import { applyFlat, type Mask } from './mask.ts';
 import { type ListQuery, parseListQuery, type RawQuery } from './query.ts';
 import type { Resource } from './resource.ts';
 import { show } from './show.ts';
+import { createTop } from './top.ts';
 
 /** Compiled queries kept per collection; the same list is asked for again and again. */
 const MAX_KEPT_QUERIES = 256;
@@ -33,6 +37,7 @@ export const list = (engine: Engine, resource: Resource) => {
     const domain = memoryOf(engine, caller.domain);
     const query = parse(call.request.url, call.request.query as RawQuery);
     const collection = domain.collection(resource.kind);
+    if (collection.cache) return listStored(engine, resource, call, query, domain);
     const { test } = query.filter;
     const countAll = (): number => countMatches(collection, test);
     if (query.isCount) return sendJson(call.reply, `{"count":${countAll()}}`);
@@ -41,6 +46,39 @@ export const list = (engine: Engine, resource: Resource) => {
     return sendJson(call.reply, `[${renderRows(engine, resource, rows, query, domain, caller).join()}]`);
   };
 };
+
+/** The same where the rows are in the database. */
+const listStored = async (
+  engine: Engine,
+  resource: Resource,
+  call: RestCall,
+  query: ListQuery,
+  domain: DomainMemory,
+): Promise<FastifyReply> => {
+  const rows = storedRows(engine.domains.store, domain.name, resource);
+  const count = (): Promise<number> => countRows(rows, query.filter);
+  if (query.isCount) return sendJson(call.reply, `{"count":${await count()}}`);
+  const found = (await listRows(rows, query)).map(({ id, data, version }): Held => ({ id, entity: data, version }));
+  if (query.isClamped) call.reply.header('x-limit-applied', String(query.limit));
+  await addCount(call, count);
+  return sendJson(call.reply, `[${renderRows(engine, resource, found, query, domain, callerOf(call)).join()}]`);
+};
+
+const PUSHABLE: ReadonlySet<Comparison> = new Set(['text', 'uuid', 'number', 'boolean', 'date']);
+
+const storedRows = (store: Store, domain: string, { kind, fields, id }: Resource): ListSource<Row<Json>> => ({
+  isDatabase: true,
+  pushable: new Set([
+    id,
+    'ext.ct',
+    'ext.lwt',
+    ...Object.entries(fields).flatMap(([name, { compares }]) => (PUSHABLE.has(compares) ? [name] : [])),
+  ]),
+  always: [],
+  isLive: () => true,
+  query: (query) => store.query<Json>(domain, kind, query),
+  count: (where) => store.count(domain, kind, where),
+});
 
 /** Headers that tell of a lowered limit, and of the count where it was asked for. */
 const addListHeaders = (
@@ -121,13 +159,25 @@ const renderRow = (resource: Resource, held: Held, mask: Mask, isFlat: boolean, 
   return json;
 };
 
-/** The same for items that are computed instead of kept. */
-export const listItems = (items: readonly Json[], query: ListQuery, listMask: Mask): Json[] | { count: number } => {
-  const found = items.filter((item) => query.filter.test(item));
-  if (query.isCount) return { count: found.length };
+/** The same for items that are computed, page by page, instead of kept. */
+export const listItems = async (
+  pages: AsyncIterable<readonly Json[]>,
+  { filter, order, offset, limit, ...query }: ListQuery,
+  listMask: Mask,
+): Promise<Json[] | { count: number }> => {
+  const top = createTop(order.compare, offset + limit);
+  let count = 0;
+  for await (const page of pages) {
+    for (const item of page) {
+      if (!filter.test(item)) continue;
+      count += 1;
+      if (!query.isCount) top.add(item);
+    }
+  }
+  if (query.isCount) return { count };
   const mask = query.mask ?? listMask;
-  return found
-    .sort(query.order.compare)
-    .slice(query.offset, query.offset + query.limit)
+  return top
+    .take()
+    .slice(offset)
     .map((item) => applyFlat(mask.apply(item), query.isFlat));
 };

@@ -1,6 +1,6 @@
 /** LOOKUP: a key value in, the ids that hold it out; the first key that hits decides. */
 import { badRequest, problem } from '../codes.ts';
-import type { DomainMemory } from '../domains/memory.ts';
+import type { Domain } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { callerOf, type RestCall } from './endpoint.ts';
 import { type Engine, memoryOf, sendJson } from './engine.ts';
@@ -10,7 +10,7 @@ export const lookup = (engine: Engine, resource: Resource) => async (call: RestC
   const domain = memoryOf(engine, callerOf(call).domain);
   const value = readKeyValue(await readDocument(call.request, 'custom'));
   for (const key of resource.lookup) {
-    const ids = idsOf(resource, domain, key, value);
+    const ids = await domain.read((rows) => idsOf(resource, rows, key, value));
     if (ids.length > 0) return sendJson(call.reply, JSON.stringify([...ids].sort()));
   }
   throw problem('lookup_failed');
@@ -24,7 +24,7 @@ export const readKeyValue = (body: unknown): string => {
   return body;
 };
 
-const idsOf = (resource: Resource, domain: DomainMemory, name: string, value: string): readonly string[] => {
+const idsOf = (resource: Resource, domain: Domain, name: string, value: string): readonly string[] => {
   if (name === resource.id) {
     const id = value.toLowerCase();
     return domain.get(resource.kind, id) ? [id] : [];

@@ -22,7 +22,10 @@ export const createNumbers = (store: Store): Numbers => {
       if (last.has(name)) return;
       const row = await store.get<{ value: number }>(domain.name, 'counter', counter);
       let highest = row?.data.value ?? 0;
-      for (const { autokey } of domain.all('contact')) highest = Math.max(highest, Number(autokey) || 0);
+      // Every number given is in the row; it is missing only where none was.
+      for await (const page of row ? [] : domain.pages('contact')) {
+        for (const { autokey } of page) highest = Math.max(highest, Number(autokey) || 0);
+      }
       if (!last.has(name)) last.set(name, highest);
     },
     next: (domain, counter) => {

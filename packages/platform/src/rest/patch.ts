@@ -22,7 +22,7 @@ export const patch = (engine: Engine, resource: Resource) => async (call: RestCa
   const body = await readDocument(call.request, 'patch');
   if (body === undefined) throw badRequest('body', 'is missing');
   const input = readInput(resource, body, engine.isStrict);
-  if (isAlias) checkOwn(resource, domain, id, input, alias.fields);
+  if (isAlias) await checkOwn(resource, domain, id, input, alias.fields);
   const ifMatch = call.request.headers['if-match'];
   const held = await patchEntity(engine, resource, {
     domain,
@@ -46,7 +46,7 @@ export type PatchRequest = {
 /** Merges into an entity; for endpoints that offer a part of one under an address of their own. */
 export const patchEntity = async (engine: Engine, resource: Resource, request: PatchRequest): Promise<Held> => {
   const { domain, caller, id, input } = request;
-  const before = domain.get(resource.kind, id);
+  const before = await domain.read((rows) => rows.get(resource.kind, id));
   draftOf(resource, input, before, id);
   const context = { domain, domains: engine.domains, caller, mode: 'patch' } as const;
   const fields = resource.prepare ? await resource.prepare(input.fields, context, id) : input.fields;
@@ -70,14 +70,14 @@ const draftOf = (resource: Resource, input: Input, previous: Entity | undefined,
 };
 
 /** Of oneself only these fields may change; what is sent back as it was is no change. */
-const checkOwn = (
+const checkOwn = async (
   resource: Resource,
   domain: DomainMemory,
   id: string,
   input: Input,
   allowed: readonly string[],
-): void => {
-  const entity = domain.get(resource.kind, id);
+): Promise<void> => {
+  const entity = await domain.read((rows) => rows.get(resource.kind, id));
   if (!entity) throw notFound();
   const shown = redact(resource, entity);
   for (const [name, value] of Object.entries(input.fields)) {

@@ -19,9 +19,15 @@ export const read = (engine: Engine, resource: Resource) => (call: RestCall) => 
   const isAlias = alias !== undefined && pathId === alias.name;
   const domain = memoryOf(engine, isAlias ? caller.home : caller.domain);
   const render = readForm(engine, resource, call.request.query as RawQuery);
-  const held = domain.collection(resource.kind).get(isAlias ? alias.idOf(caller) : pathId);
-  if (!held) throw notFound();
-  return sendItem(call.reply, held, render ? render(held, domain, caller) : showText(resource, held, domain));
+  const id = isAlias ? alias.idOf(caller) : pathId;
+  const send = (held: Held | undefined) => {
+    if (!held) throw notFound();
+    return sendItem(call.reply, held, render ? render(held, domain, caller) : showText(resource, held, domain));
+  };
+  const collection = domain.collection(resource.kind);
+  if (!collection.cache) return send(collection.get(id));
+  const held = domain.view((view) => view.held(resource.kind, id));
+  return held instanceof Promise ? held.then(send) : send(held);
 };
 
 type Render = (held: Held, domain: DomainMemory, caller: Caller) => string;

@@ -13,7 +13,7 @@ export const remove = (engine: Engine, resource: Resource) => async (call: RestC
   const id = readPathId(call.request, resource);
   refuseAlias(resource, id);
   const body = await readDocument(call.request, 'delete');
-  if (!domain.get(resource.kind, id)) throw notFound();
+  if (!(await domain.read((rows) => rows.get(resource.kind, id)))) throw notFound();
   const options = isObject(body) ? body : {};
   const context = { domain, domains: engine.domains, caller, mode: 'remove' } as const;
   await resource.prepare?.(options, context, id);

@@ -20,7 +20,7 @@ export const replace = (engine: Engine, resource: Resource) => async (call: Rest
   if (body === undefined) throw badRequest('body', 'is missing');
   const input = readInput(resource, body, engine.isStrict);
   checkId(resource, input.fields, id);
-  const before = domain.get(resource.kind, id);
+  const before = await domain.read((rows) => rows.get(resource.kind, id));
   draftOf(resource, input, before, id);
   const context = { domain, domains: engine.domains, caller, mode: 'replace' } as const;
   const fields = resource.prepare ? await resource.prepare(input.fields, context, id) : input.fields;

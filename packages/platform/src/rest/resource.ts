@@ -35,7 +35,7 @@ export type SaveContext = {
    * Only a write that is exclusive may reach for others.
    */
   also(kind: Kind, id: string, change: (current: Entity) => Json | undefined): void;
-  /** The next value of the domain's counter of this name; the increment is part of the commit. */
+  /** The next value of the domain's counter of this name, one for each write; the increment is part of the commit. */
   nextNumber(counter: string): number;
 };
 
@@ -72,6 +72,8 @@ export type Declaration = {
   beforeRemove?(previous: Entity, context: SaveContext): void;
   /** Counters `nextNumber` may be asked for; each is also the unique key its numbers end up under. */
   readonly counters?: readonly string[];
+  /** Grows with the people served: may leave memory for the database when there are too many rows. */
+  readonly isGrowing?: boolean;
   /** Sets further stamps when the write is certain. */
   stamp?(draft: Json, lwt: string): Json;
   /** Stored beside the fields, set by `beforeSave`, never shown: not in answers, journal, filters or exports. */
@@ -92,6 +94,7 @@ export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | '
     readonly lookup: readonly string[];
     readonly listMask: Mask;
     readonly counters: readonly string[];
+    readonly isGrowing: boolean;
     readonly hidden: readonly string[];
     isExclusive(mode: SaveContext['mode'], body: Json, held: Entity | undefined): boolean;
     /** True name of a field, whatever its spelling. */
@@ -193,6 +196,7 @@ export const defineResource = (declared: Declaration): Resource => {
     lookup: [id, ...(declared.lookup ?? [])],
     listMask: maskOf(declared.list, fieldOf),
     counters: declared.counters ?? [],
+    isGrowing: declared.isGrowing ?? false,
     hidden: declared.hidden ?? [],
     isExclusive: typeof exclusive === 'function' ? exclusive : () => exclusive,
     fieldOf,

@@ -1,7 +1,8 @@
 /**
  * The only way to write descriptor entities: the draft is formed from the newest version while its entity is locked,
  * stamped, its unique keys reserved, and committed with its journal entry; memory changes when the commit is durable.
- * What another node changed meanwhile is read again and the draft formed anew.
+ * What another node changed meanwhile, of the entity or of anything the draft was judged by, is read again and the
+ * draft formed anew: so no node leaves behind a reference to what another has just removed.
  */
 import type { Clock } from '@parley/kit/clock.ts';
 import { type Change, Conflict, StoreUnavailable } from '@parley/kit/store/store.ts';
@@ -9,10 +10,12 @@ import { cannotApply, notFound, problem, taken } from '../codes.ts';
 import type { Held } from '../domains/collection.ts';
 import type { DomainMemory } from '../domains/memory.ts';
 import type { SecretBox } from '../domains/secrets.ts';
-import type { Caller, Domains, Entity, Kind } from '../domains/types.ts';
+import type { Caller, Domain, Domains, Entity, Kind } from '../domains/types.ts';
+import type { DomainView, Seen } from '../domains/view.ts';
 import { createEntry } from '../journal/entry.ts';
-import { isObject, isSame, type Json } from './json.ts';
-import { createNumbers } from './numbers.ts';
+import { isObject, type Json } from './json.ts';
+import { createNumbers, type Numbers } from './numbers.ts';
+import { isChanged, type Plan, type Planned, planOther, sealSecrets, uniqueOf, wantedKeys } from './plan.ts';
 import { createReservations, type Wanted } from './reservations.ts';
 import type { Mode, Resource, SaveContext } from './resource.ts';
 import { etagOf, redact } from './show.ts';
@@ -25,10 +28,10 @@ export type WriteRequest = {
   readonly mode: Mode | 'remove';
   readonly body: Json;
   readonly ifMatch?: string | undefined;
-  /** Changes of further rows of the domain in the same commit; a Conflict about one of them is thrown as it is. */
+  /** Quiet changes of further rows in the same commit; a Conflict about one of them is thrown as it is. */
   readonly along?: readonly Change[];
   /** The draft out of the newest version; undefined removes it. Runs again when the write is formed anew. */
-  form(previous: Entity | undefined): Json | undefined;
+  form(previous: Entity | undefined, domain: Domain): Json | undefined;
 };
 
 export type Writer = {
@@ -44,13 +47,17 @@ type WriterParts = {
   stamp(after?: string): string;
 };
 
-type Planned = {
-  readonly resource: Resource;
-  readonly id: string;
-  readonly before: Held | undefined;
-  next: Json | undefined;
+/** A write as it would be now. */
+type Formed = {
+  readonly held: Held | undefined;
+  readonly changed: readonly Planned[];
+  readonly counters: ReadonlyMap<string, number>;
+  readonly wanted: readonly Wanted[];
+  readonly guards: readonly Change[];
 };
-type Plan = Map<string, Planned>;
+
+/** Done, or what to wait for, without the lock, before it is tried again. */
+type Outcome = { readonly held: Held | undefined } | { readonly again: () => Promise<unknown> };
 
 /** How often a write is formed anew before the caller is told to come again. */
 const MAX_ATTEMPTS = 20;
@@ -60,74 +67,71 @@ export const createWriter = (parts: WriterParts): Writer => {
   const resources = new Map(parts.resources.map((resource) => [resource.kind, resource]));
   const reservations = createReservations();
   const numbers = createNumbers(parts.domains.store);
+  const isShared = parts.domains.store.driver === 'postgres';
 
-  const form = (request: WriteRequest): { plan: Plan; counters: Map<string, number> } => {
-    const { resource, domain, id } = request;
-    const held = domain.collection(resource.kind).get(id);
+  const form = (request: WriteRequest, view: DomainView, since: number, counters: Map<string, number>): Formed => {
+    const { resource, id } = request;
+    const held = view.held(resource.kind, id);
     if (request.ifMatch !== undefined) checkMatch(request.ifMatch, held);
     const plan: Plan = new Map();
-    const counters = new Map<string, number>();
     const context: SaveContext = {
-      domain,
+      domain: view,
       domains: parts.domains,
       caller: request.caller,
       mode: request.mode,
       body: request.body,
-      also: (kind, other, change) => planOther(plan, domain, resources.get(kind)!, other, change),
+      also: (kind, other, change) => planOther(plan, view, resources.get(kind)!, other, change),
       nextNumber: (counter) => {
-        const next = numbers.next(domain.name, counter);
+        const next = counters.get(counter) ?? numbers.next(view.name, counter);
         counters.set(counter, next);
         return next;
       },
     };
-    const draft = request.form(held?.entity);
+    const draft = request.form(held?.entity, view);
     const own: Planned = { resource, id, before: held, next: draft };
     plan.set(`${resource.kind}/${id}`, own);
     if (draft) resource.beforeSave?.(draft, held?.entity, context);
     else if (held) resource.beforeRemove?.(held.entity, context);
-    own.next = draft && finish(parts, own, draft);
-    return { plan, counters };
+    own.next = draft && sealSecrets(parts.secrets, own, draft);
+    const changed = [...plan.values()].filter(isChanged);
+    // One node alone has its locks for this.
+    const guards = isShared ? guardsOf(view.seen, plan, since) : [];
+    return { held, changed, counters, wanted: wantedKeys(view, changed), guards };
   };
 
-  const attempt = async (request: WriteRequest): Promise<{ held: Held | undefined } | 'again'> => {
-    const { plan, counters } = form(request);
-    const changed = [...plan.values()].filter(isChanged);
-    const own = plan.get(`${request.resource.kind}/${request.id}`)!;
-    if (changed.length === 0) return { held: own.before };
-    const wanted = wantedKeys(request.domain, changed);
-    const busy = reservations.busy(wanted);
-    if (busy !== undefined) {
-      await busy;
-      return 'again';
-    }
-    const release = reservations.reserve(wanted);
+  const attempt = async (request: WriteRequest): Promise<Outcome> => {
+    const { domain } = request;
+    const since = domain.current();
+    // Forming runs again when rows had to be read for it; the number it took stays.
+    const counters = new Map<string, number>();
+    const formed = await domain.view((view) => form(request, view, since, counters));
+    if (formed.changed.length === 0) return { held: formed.held };
+    const busy = reservations.busy(formed.wanted);
+    if (busy !== undefined) return { again: () => busy };
+    const release = reservations.reserve(formed.wanted);
     try {
-      await commit(parts, request, changed, counters);
-      return { held: request.domain.collection(request.resource.kind).get(request.id) };
+      return { held: await commit(parts, request, formed) };
     } catch (thrown) {
-      await recover(thrown, request, changed, numbers);
-      return 'again';
+      return { again: recovery(thrown, request, formed.changed, numbers) };
     } finally {
       release();
     }
   };
 
-  const run = async (request: WriteRequest): Promise<Held | undefined> => {
-    for (const counter of request.resource.counters) await numbers.load(request.domain, counter);
-    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
-      const outcome = await attempt(request);
-      if (outcome !== 'again') return outcome.held;
-    }
-    throw problem('unavailable', { retryAfterSec: 1 });
-  };
-
   return {
-    write: (request) => {
+    write: async (request) => {
       const { resource, domain, id } = request;
-      const key = `${resource.kind}/${id}`;
-      return resource.isExclusive(request.mode, request.body, domain.get(resource.kind, id))
-        ? domain.locks.exclusive(() => run(request))
-        : domain.locks.entity(key, () => run(request));
+      for (const counter of resource.counters) await numbers.load(domain, counter);
+      const held = await domain.read((rows) => rows.get(resource.kind, id));
+      const isAlone = resource.isExclusive(request.mode, request.body, held);
+      for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
+        const outcome = isAlone
+          ? await domain.locks.exclusive(() => attempt(request))
+          : await domain.locks.entity(`${resource.kind}/${id}`, () => attempt(request));
+        if ('held' in outcome) return outcome.held;
+        await outcome.again();
+      }
+      throw problem('unavailable', { retryAfterSec: 1 });
     },
   };
 };
@@ -142,81 +146,15 @@ const checkMatch = (ifMatch: string, held: Held | undefined): void => {
   if (!isMatch) throw problem('precondition_failed');
 };
 
-const planOther = (
-  plan: Plan,
-  domain: DomainMemory,
-  resource: Resource,
-  id: string,
-  change: (current: Entity) => Json | undefined,
-): void => {
-  const key = `${resource.kind}/${id}`;
-  const planned = plan.get(key);
-  const before = planned?.before ?? domain.collection(resource.kind).get(id);
-  const current = planned ? planned.next : before?.entity;
-  if (!current) return;
-  plan.set(key, { resource, id, before, next: change(current) });
-};
-
-/** Seals new secrets. Stamps come with the commit, so that a write that changes nothing is known as one. */
-const finish = ({ secrets }: WriterParts, { resource, before }: Planned, draft: Json): Json => {
-  const sealed: Json = { ...draft };
-  for (const [name, field] of Object.entries(resource.fields)) {
-    const value = sealed[name];
-    if (!field.secrets || !isObject(value)) continue;
-    const previous = before?.entity[name];
-    sealed[name] = sealMembers(secrets, field.secrets, value, isObject(previous) ? previous : {});
+/** What must still be as it was seen: rows that were looked at and are not written, kinds that were looked through. */
+const guardsOf = ({ rows, kinds }: Seen, plan: Plan, since: number): Change[] => {
+  const guards: Change[] = [];
+  if (kinds.size > 0) guards.push({ op: 'still', kinds: [...kinds], since });
+  for (const [key, { kind, id, version }] of rows) {
+    // A kind looked through has not changed at all.
+    if (!plan.has(key) && !kinds.has(kind)) guards.push({ op: 'check', kind, id, expect: version });
   }
-  return sealed;
-};
-
-const sealMembers = (box: SecretBox, names: ReadonlySet<string>, value: Json, previous: Json): Json => {
-  const sealed: Json = { ...value };
-  for (const name of names) {
-    const plain = sealed[name];
-    if (typeof plain !== 'string' || plain === '' || plain === previous[name]) continue;
-    // The same secret sent again is no change, though it would be sealed into other bytes.
-    const kept = previous[name];
-    const isKept = typeof kept === 'string' && box.isSealed(kept) && box.open(kept) === plain;
-    sealed[name] = isKept ? kept : box.seal(plain);
-  }
-  return sealed;
-};
-
-const withoutStamps = (entity: Json | Entity): Json => {
-  const { ext, ...rest } = entity as Json;
-  if (!isObject(ext)) return entity as Json;
-  const { ct: _ct, lwt: _lwt, ...own } = ext;
-  return { ...rest, ext: own };
-};
-
-const isChanged = ({ before, next }: Planned): boolean =>
-  before === undefined
-    ? next !== undefined
-    : next === undefined || !isSame(withoutStamps(before.entity), withoutStamps(next));
-
-/** The unique keys of every changed entity; 409 when one is held by an entity that does not give it up here. */
-const wantedKeys = (domain: DomainMemory, changed: readonly Planned[]): Wanted[] => {
-  const leaving = new Set(changed.map(({ resource, id }) => `${resource.kind}/${id}`));
-  const wanted = new Map<string, string>();
-  for (const { resource, id, next } of changed) {
-    for (const [key, value] of Object.entries(next ? uniqueOf(resource, next) : {})) {
-      const name = `${domain.name}/${resource.kind}/${key}/${value}`;
-      const holder = domain.find(resource.kind, key, value).find((other) => other !== id);
-      const isHeld = holder !== undefined && !leaving.has(`${resource.kind}/${holder}`);
-      if (isHeld || (wanted.get(name) ?? id) !== id) throw taken(key, value);
-      wanted.set(name, id);
-    }
-  }
-  return [...wanted].map(([name, id]) => ({ name, id }));
-};
-
-const uniqueOf = (resource: Resource, next: Json): Record<string, string> => {
-  const unique: Record<string, string> = {};
-  for (const key of resource.keys) {
-    const value = key.isUnique ? key.valueOf(next) : undefined;
-    if (value !== undefined) unique[key.name] = value;
-  }
-  return unique;
+  return guards;
 };
 
 const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json | undefined => {
@@ -228,12 +166,12 @@ const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json 
   return resource.stamp ? resource.stamp(document, lwt) : document;
 };
 
+/** Writes it, makes it visible and answers what is held now. */
 const commit = async (
   parts: WriterParts,
-  { domain, caller, along = [] }: WriteRequest,
-  changed: readonly Planned[],
-  counters: ReadonlyMap<string, number>,
-): Promise<void> => {
+  { resource: own, domain, caller, id: ownId, along = [] }: WriteRequest,
+  { held, changed, counters, guards }: Formed,
+): Promise<Held | undefined> => {
   const ready = changed.map((planned) => ({ ...planned, next: stamped(parts, planned) }));
   const dtutc = parts.stamp();
   const changes: Change[] = ready.flatMap(({ resource, id, before, next }) => {
@@ -244,15 +182,24 @@ const commit = async (
       : { op: 'drop', kind, id, expect };
     return [row, { op: 'journal', entry: entryOf(resource, id, before, next, caller, dtutc) }];
   });
-  changes.push(...along);
+  const numbered = changes.length;
   for (const [counter, value] of counters) {
     changes.push({ op: 'put', kind: 'counter', id: counter, data: { value }, quiet: true });
   }
-  const { seq, versions } = await parts.domains.store.commit(domain.name, changes);
-  for (const { resource, id, next } of ready) {
-    const version = versions.get(`${resource.kind}/${id}`);
-    domain.apply(resource.kind, id, next && version !== undefined ? { entity: next, version } : undefined, seq, caller);
-  }
+  const { seq, versions } = await parts.domains.store.commit(domain.name, [...guards, ...changes, ...along]);
+  const applied = ready.map(({ resource: { kind }, id, before, next }) => {
+    const version = versions.get(`${kind}/${id}`);
+    return {
+      kind,
+      id,
+      before: before?.entity,
+      row: next && version !== undefined ? { entity: next, version } : undefined,
+    };
+  });
+  domain.apply(applied, { first: seq - numbered + 1, last: seq }, caller);
+  const now = applied.find(({ kind, id }) => kind === own.kind && id === ownId);
+  if (!now) return held;
+  return now.row && (domain.collection(own.kind).peek(ownId) ?? { id: ownId, ...now.row });
 };
 
 const entryOf = (
@@ -280,22 +227,28 @@ const entryOf = (
   );
 };
 
-/** Makes the next attempt see what this one did not know; throws what another attempt would not mend. */
-const recover = async (
+const catchUp = async (domain: DomainMemory, seq: number): Promise<void> => {
+  if (!(await domain.caughtUp(seq))) throw problem('unavailable', { retryAfterSec: 1 });
+};
+
+/** What makes the next attempt see what this one did not know; throws what another attempt would not mend. */
+const recovery = (
   thrown: unknown,
   { domain, along = [] }: WriteRequest,
   changed: readonly Planned[],
-  numbers: { skip(domain: string, counter: string): void },
-): Promise<void> => {
+  numbers: Numbers,
+): (() => Promise<unknown>) => {
   if (thrown instanceof StoreUnavailable) throw problem('unavailable', { retryAfterSec: 5, cause: thrown });
   if (!(thrown instanceof Conflict)) throw thrown;
-  if (along.some((change) => 'kind' in change && change.kind === thrown.kind && change.id === thrown.id)) throw thrown;
-  if (thrown.reason === 'version') {
-    for (const { resource, id } of changed) await domain.refresh(resource.kind as Kind, id);
-    return;
+  const { reason, kind, id, key = '' } = thrown;
+  if (along.some((change) => 'kind' in change && change.kind === kind && change.id === id)) throw thrown;
+  if (reason === 'version') {
+    return () => domain.locks.entity(`${kind}/${id}`, () => domain.refresh(kind as Kind, id));
   }
-  const counter = changed.find(({ resource }) => resource.counters.includes(thrown.key ?? ''));
-  if (thrown.reason === 'unique' && counter && thrown.key) return numbers.skip(domain.name, thrown.key);
-  if (thrown.reason === 'unique') throw taken(thrown.key ?? 'key');
+  // The feed brings it; its follower needs the locks that are free by now.
+  if (reason === 'stale') return () => catchUp(domain, Number(key));
+  const counter = changed.find(({ resource }) => resource.counters.includes(key));
+  if (reason === 'unique' && counter) return async () => numbers.skip(domain.name, key);
+  if (reason === 'unique') throw taken(key === '' ? 'key' : key);
   throw cannotApply('resource', 'is being changed elsewhere');
 };
