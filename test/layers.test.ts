@@ -105,6 +105,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/model/class-options',
     'platform/model/properties',
     'platform/model/file-roots',
+    // What a script must be to be saved.
+    'platform/scripts/validate',
+    'platform/scripts/principal',
+    'platform/scripts/script',
     'kit/ids',
   ],
   'platform/model': ['platform/codes', 'platform/http', 'platform/domains', 'platform/rest', 'kit'],
@@ -132,6 +136,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/start-sign-in': ['platform', 'kit'],
   'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
   'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
+  // Elements are handed what they act through; of other parts they know the types.
+  'platform/scripts': [
+    'platform/codes',
+    'platform/domains',
+    'platform/rest',
+    'platform/auth',
+    'platform/model',
+    'platform/mail',
+    'kit',
+  ],
   'platform/endpoints': [
     'platform/codes',
     'platform/nodes',
@@ -166,6 +180,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/resources',
     'platform/model',
     'platform/endpoints',
+    'platform/scripts',
     'platform/first-run',
     'platform/settings',
     'kit',
