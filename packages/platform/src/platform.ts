@@ -21,6 +21,10 @@ import { isObject, type Json } from './rest/json.ts';
 import { createPatternCache } from './rest/regex.ts';
 import { createWriter } from './rest/save.ts';
 import { createStamper } from './rest/stamp.ts';
+import { ELEMENTS } from './scripts/elements/all.ts';
+import type { Sandbox } from './scripts/sandbox.ts';
+import { createSandbox } from './scripts/sandbox-pool.ts';
+import { createScriptChecks } from './scripts/validate.ts';
 import type { PlatformSettings } from './settings.ts';
 
 export type Platform = AsyncDisposable & {
@@ -29,6 +33,8 @@ export type Platform = AsyncDisposable & {
   readonly passwords: Passwords;
   readonly secrets: SecretBox;
   readonly model: Model;
+  /** Where expressions of scripts run. */
+  readonly sandbox: Sandbox;
   readonly sipAccounts: SipAccounts;
   /** Removes everything of a domain that is no more; who asks again while it runs waits for the same. */
   clearDomain(name: string): Promise<void>;
@@ -65,6 +71,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   const model = stack.use(
     openModel({ ...modelParts(values), store, secrets, log, fileRoots, stamp, domains: domainsOf }),
   );
+  const sandbox = stack.use(createSandbox({ log }));
   const clearing = createClearing(domainsOf, model);
   const resources = createResources({
     storages: { roots: fileRoots },
@@ -75,6 +82,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
       requiresOldPassword: values['iam.require_old_pwd'],
     },
     classes: model.ofClasses,
+    scripts: createScriptChecks(ELEMENTS, sandbox),
     domains: {
       furnish: async (name) => furnishDomain({ engine: late.engine!, resources }, await domainsOf().prepare(name)),
       clearLeftovers: (name) => clearing.leftovers(name, store),
@@ -90,13 +98,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
       masterName: values['bootstrap.domain'],
     }),
   );
-  const writer = createWriter({
-    domains,
-    resources: resources.all,
-    secrets,
-    clock: systemClock,
-    stamp,
-  });
+  const writer = createWriter({ domains, resources: resources.all, secrets, clock: systemClock, stamp });
   const engine: Engine = {
     domains,
     writer,
@@ -113,6 +115,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     passwords,
     secrets,
     model,
+    sandbox,
     clearDomain: clearing.run,
     sipAccounts: { of: (home, userId) => sipAccountsOf(engine, model, home, userId) },
     aliasOf: (host) => aliasIn(domains.master, host),

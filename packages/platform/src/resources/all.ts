@@ -2,6 +2,7 @@
 
 import type { RowsOfClasses } from '../model/class-options.ts';
 import type { Resource } from '../rest/resource.ts';
+import type { ScriptChecks } from '../scripts/validate.ts';
 import { createClasses } from './classes.ts';
 import { type ConfigurationsParts, createConfigurations } from './configurations.ts';
 import { contactGroups } from './contact-groups.ts';
@@ -15,7 +16,7 @@ import { settings } from './settings.ts';
 import { storageRules } from './storage-rules.ts';
 import { createStorages, type StoragesParts } from './storages.ts';
 import { subordinations } from './subordinations.ts';
-import { svcscripts } from './svcscripts.ts';
+import { createSvcscripts } from './svcscripts.ts';
 import { createUsers, type UsersParts } from './users.ts';
 
 export type ResourcesParts = {
@@ -23,6 +24,7 @@ export type ResourcesParts = {
   readonly users: UsersParts;
   readonly classes: RowsOfClasses;
   readonly domains: DomainsResourceParts;
+  readonly scripts: ScriptChecks;
   readonly configurations: ConfigurationsParts;
 };
 
@@ -41,7 +43,7 @@ export const createResources = (parts: ResourcesParts): Resources => {
     createStorages(parts.storages),
     users,
     classes,
-    svcscripts,
+    createSvcscripts(parts.scripts),
     integrationPoints,
     roles,
     contacts,

@@ -129,3 +129,7 @@ const convert = (type: number, value: unknown): unknown => {
   const converter = CONVERTERS[type];
   return converter ? converter(value) : value;
 };
+
+/** True when a value can be that of a variable of the type. */
+export const fitsType = (type: number, value: unknown): boolean =>
+  value === undefined || convert(type, value) !== undefined;
