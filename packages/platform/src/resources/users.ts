@@ -11,6 +11,7 @@ import { isObject, isSame, type Json } from '../rest/json.ts';
 import { defineResource, type Resource, type SaveContext } from '../rest/resource.ts';
 import { ADMIN_ROLE } from './built-in.ts';
 import { requireCoverage, requireCoverageOfUser, requireRoles } from './coverage.ts';
+import { guardAccount } from './script-accounts.ts';
 import { timezone } from './timezone.ts';
 
 export type UsersParts = {
@@ -58,6 +59,7 @@ export const createUsers = (parts: UsersParts): Resource =>
       delete draft.pwd_old;
       draft.name ||= draft.login;
       completeOpts(draft);
+      guardAccount(draft, previous, context.caller);
       const roles = stringsAt(draft, 'opts', 'roles');
       requireRoles(context.domain, roles, 'opts.roles');
       checkRights(draft, previous, context);
@@ -65,6 +67,7 @@ export const createUsers = (parts: UsersParts): Resource =>
     },
     beforeRemove: (previous, context) => {
       const id = String(previous.id);
+      guardAccount(undefined, previous, context.caller);
       if (context.caller.userId === id) throw cannotApply('id', 'you cannot remove yourself');
       requireCoverageOfUser(context.caller, context.domain, id, 'id');
       if (holdsAdmin(previous)) keepAdmin(context.domain, id);

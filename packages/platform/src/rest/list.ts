@@ -58,10 +58,28 @@ const listStored = async (
   const rows = storedRows(engine.domains.store, domain.name, resource);
   const count = (): Promise<number> => countRows(rows, query.filter);
   if (query.isCount) return sendJson(call.reply, `{"count":${await count()}}`);
-  const found = (await listRows(rows, query)).map(({ id, data, version }): Held => ({ id, entity: data, version }));
+  const found = await findStored(rows, query);
   if (query.isClamped) call.reply.header('x-limit-applied', String(query.limit));
   await addCount(call, count);
   return sendJson(call.reply, `[${renderRows(engine, resource, found, query, domain, callerOf(call)).join()}]`);
+};
+
+const findStored = async (rows: ListSource<Row<Json>>, query: ListQuery): Promise<Held[]> =>
+  (await listRows(rows, query)).map(({ id, data, version }) => ({ id, entity: data, version }));
+
+/** Items of a collection as its list shows them, for who asks without a request. */
+export const findItems = async (
+  engine: Pick<Engine, 'domains'>,
+  resource: Resource,
+  domain: DomainMemory,
+  query: ListQuery,
+): Promise<Json[]> => {
+  const collection = domain.collection(resource.kind);
+  const found = collection.cache
+    ? await findStored(storedRows(engine.domains.store, domain.name, resource), query)
+    : select(collection, query);
+  const mask = query.mask ?? resource.listMask;
+  return found.map(({ entity }) => mask.apply(show(resource, entity, domain)));
 };
 
 const PUSHABLE: ReadonlySet<Comparison> = new Set(['text', 'uuid', 'number', 'boolean', 'date']);

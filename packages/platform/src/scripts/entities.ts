@@ -24,6 +24,13 @@ export type FindQuery = {
   readonly limit: number;
 };
 
+/** The query as the parameters of a list. */
+export const toRawQuery = ({ filter, mask, limit }: FindQuery): Json => ({
+  ...(filter === undefined || filter === null || filter === '' ? {} : { filter: JSON.stringify(filter) }),
+  ...(mask === '' ? {} : { mask }),
+  limit: String(limit),
+});
+
 export const entitiesOf = ({ services }: ElementContext): ScriptEntities => {
   if (!services.entities) throw new ScriptFault('element', 'entities are not to be had here');
   return services.entities;

@@ -3,7 +3,7 @@
  * script, `scripts` by code for some more. Accounts are another matter: entities.ts.
  */
 import { compileRule, covers } from '../auth/route-pattern.ts';
-import type { Caller, Domain, RouteRule } from '../domains/types.ts';
+import type { Caller, Domain, Entity, RouteRule } from '../domains/types.ts';
 import { isObject } from '../rest/json.ts';
 
 const SETTING = 'svcscript_rights';
@@ -40,3 +40,7 @@ export const createScriptCaller = (
     covers: (routes) => covers(rules, routes.map(compileRule)),
   };
 };
+
+/** True when scripts may read and change the account. */
+export const isForScripts = (user: Entity | undefined): boolean =>
+  isObject(user?.opts) && user.opts.allow_script_crud === true;
