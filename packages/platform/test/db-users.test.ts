@@ -1,7 +1,7 @@
 /** Temporary database accounts on a real PostgreSQL: what they may do, when they end, and what is never touched. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { type PostgresServer, startPostgres } from '@parley/kit/testing/postgres-server.ts';
 import { within } from '@parley/kit/testing/wait.ts';
@@ -14,23 +14,35 @@ import {
   type TestPlatform,
 } from './start-test-platform.ts';
 
+type Door = Disposable & { readonly port: number };
+
 /** The server behind a TCP port; each call is another address of the same server. */
-const openDoor = async (socket: string): Promise<Server> => {
+const openDoor = async (socket: string): Promise<Door> => {
+  const open = new Set<Socket>();
   const door = createServer((incoming) => {
     const outgoing = connect(`${socket}/.s.PGSQL.5432`);
     incoming.pipe(outgoing).pipe(incoming);
-    incoming.on('error', () => outgoing.destroy());
-    outgoing.on('error', () => incoming.destroy());
+    for (const [one, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      open.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        open.delete(one);
+        other.destroy();
+      });
+    }
   });
   door.listen(0, '127.0.0.1');
   await once(door, 'listening');
-  return door;
-};
-const portOf = (door: Server): number => (door.address() as { port: number }).port;
-const close = async (door: Server | undefined): Promise<void> => {
-  if (!door) return;
-  door.close();
-  await once(door, 'close');
+  return {
+    port: (door.address() as { port: number }).port,
+    [Symbol.dispose]: () => {
+      door.close();
+      for (const each of open) each.destroy();
+    },
+  };
 };
 
 const OWNER = { login: 'app_owner', pwd: "owner's pwd" };
@@ -41,7 +53,7 @@ type Place = { host: string; port: number; login: string; pwd: string; database:
 
 describe('temporary database users', () => {
   let server: PostgresServer;
-  let door: Server;
+  let door: Door;
   let socket: string;
   let platform: TestPlatform;
   let admin: Client;
@@ -69,7 +81,7 @@ describe('temporary database users', () => {
     await within(ask(), `the end of ${login}`);
   };
   const asOwner = async (sql: string, database = 'shop'): Promise<pg.QueryResult> => {
-    const client = await signIn({ host: '127.0.0.1', port: portOf(door), ...OWNER, database });
+    const client = await signIn({ host: '127.0.0.1', port: door.port, ...OWNER, database });
     try {
       return await client.query(sql);
     } finally {
@@ -118,7 +130,7 @@ describe('temporary database users', () => {
       CREATE SCHEMA "odd ""schema"; CREATE TABLE "odd ""schema"."T;able" (n integer)`);
     platform = await startTestPlatform(ownUrl);
     admin = await platform.signIn('admin', ADMIN_PASSWORD);
-    const place = { host: '127.0.0.1', port: portOf(door), ...OWNER };
+    const place = { host: '127.0.0.1', port: door.port, ...OWNER };
     await addStorage('shop', { ...place, database: 'shop' });
     await addStorage('shop!2', { ...place, host: 'localhost', database: 'shop' });
     await addStorage('descriptors', { ...place, database: 'dc' });
@@ -135,53 +147,49 @@ describe('temporary database users', () => {
   after(async () => {
     await Promise.all([...clients].map((client) => client.end().catch(() => undefined)));
     await platform?.[Symbol.asyncDispose]();
-    await close(door);
+    door?.[Symbol.dispose]();
     await server?.[Symbol.asyncDispose]();
   });
 
   it('offers the databases of storages, but neither `dc` nor its own under whatever address', async () => {
-    const second = await openDoor(socket);
-    try {
-      const own = ownUrl.slice(ownUrl.lastIndexOf('/') + 1);
-      const trusted = { login: 'postgres', pwd: '', database: own };
-      await addStorage('own-by-socket', { host: socket, ...trusted });
-      await addStorage('own-by-port', { host: '127.0.0.1', port: portOf(second), ...trusted });
-      await addStorage('own-by-name', { host: 'localhost', port: portOf(door), ...trusted });
-      await addStorage('dc-by-default', { host: socket, login: 'dc', pwd: '' });
-      const { body } = await call('GET', 'iam/dbusers');
-      assert.deepEqual(
-        body.map(({ name }: { name: string }) => name),
-        ['powerless', 'shop', 'shop!2'],
-      );
-      assert.equal(body[2]._links.self.href, '/rest/v1/iam/dbusers/shop!2');
-      for (const name of [
-        'own',
-        'own-by-socket',
-        'own-by-port',
-        'own-by-name',
-        'descriptors',
-        'dc-by-default',
-        'files',
-        'none',
-      ]) {
-        for (const method of ['POST', 'GET', 'DELETE']) {
-          const answer = await call(method, `iam/dbusers/${name}`);
-          assert.deepEqual([answer.status, answer.body.error_code], [404, 1401], `${method} ${name}`);
-        }
+    using second = await openDoor(socket);
+    const own = ownUrl.slice(ownUrl.lastIndexOf('/') + 1);
+    const trusted = { login: 'postgres', pwd: '', database: own };
+    await addStorage('own-by-socket', { host: socket, ...trusted });
+    await addStorage('own-by-port', { host: '127.0.0.1', port: second.port, ...trusted });
+    await addStorage('own-by-name', { host: 'localhost', port: door.port, ...trusted });
+    await addStorage('dc-by-default', { host: socket, login: 'dc', pwd: '' });
+    const { body } = await call('GET', 'iam/dbusers');
+    assert.deepEqual(
+      body.map(({ name }: { name: string }) => name),
+      ['powerless', 'shop', 'shop!2'],
+    );
+    assert.equal(body[2]._links.self.href, '/rest/v1/iam/dbusers/shop!2');
+    for (const name of [
+      'own',
+      'own-by-socket',
+      'own-by-port',
+      'own-by-name',
+      'descriptors',
+      'dc-by-default',
+      'files',
+      'none',
+    ]) {
+      for (const method of ['POST', 'GET', 'DELETE']) {
+        const answer = await call(method, `iam/dbusers/${name}`);
+        assert.deepEqual([answer.status, answer.body.error_code], [404, 1401], `${method} ${name}`);
       }
-      assert.deepEqual(
-        (await roleNames()).filter((name) => name.startsWith('tmp_t')),
-        [],
-      );
-    } finally {
-      await close(second);
     }
+    assert.deepEqual(
+      (await roleNames()).filter((name) => name.startsWith('tmp_t')),
+      [],
+    );
   });
 
   it('gives a reader everything to read, also what is made later, and nothing to write', async () => {
     const made = await post('iam/dbusers/shop');
     assert.match(made.login, /^tmp_shop_\d{6}_[a-z2-7]{8}$/);
-    assert.deepEqual([made.host, made.port, made.database, made.access], ['127.0.0.1', portOf(door), 'shop', 'read']);
+    assert.deepEqual([made.host, made.port, made.database, made.access], ['127.0.0.1', door.port, 'shop', 'read']);
     const reader = await signIn(made);
     assert.deepEqual((await reader.query('SELECT name FROM goods')).rows, [{ name: 'tea' }]);
     await reader.query('SELECT * FROM "odd ""schema"."T;able"');
@@ -252,7 +260,7 @@ describe('temporary database users', () => {
       });
       const moved = platform.as({ authorization: `Bearer ${session.body.session_token}` });
       assert.equal((await call('PATCH', 'iam/sessions/current', { domain }, moved)).status, 204);
-      const params = { host: '127.0.0.1', port: portOf(door), ...OWNER, database: 'shop' };
+      const params = { host: '127.0.0.1', port: door.port, ...OWNER, database: 'shop' };
       await call('POST', 'domain/storages', { instance: 'shop', type: 'postgresql', params }, moved);
       const answer = await call('POST', 'iam/dbusers/shop', { access }, moved);
       assert.equal(answer.status, status, `${domain} ${access}: ${answer.text}`);
@@ -278,7 +286,7 @@ describe('temporary database users', () => {
     const kept = await server.run('SELECT rolvaliduntil FROM pg_roles WHERE rolname = $1', [login]);
     assert.equal(kept.rows[0].rolvaliduntil.getTime(), Date.parse(validuntil));
     const listed = (await call('GET', 'iam/dbusers/shop')).body.find((each: Place) => each.login === login);
-    assert.deepEqual(listed, { host: '127.0.0.1', port: portOf(door), login, database: 'shop', validuntil });
+    assert.deepEqual(listed, { host: '127.0.0.1', port: door.port, login, database: 'shop', validuntil });
   });
 
   it('ends at expiry, open connections too, for readers and writers', async () => {
@@ -295,7 +303,7 @@ describe('temporary database users', () => {
   });
 
   it('ends what was made by a node that is no more, through a storage that is no more', async () => {
-    const params = { host: '127.0.0.1', port: portOf(door), ...OWNER, database: 'shop' };
+    const params = { host: '127.0.0.1', port: door.port, ...OWNER, database: 'shop' };
     await addStorage('brief', params);
     let made: Place;
     {
@@ -393,6 +401,24 @@ describe('temporary database users', () => {
     assert.deepEqual((await call('GET', 'iam/dbusers/shop')).body, []);
   });
 
+  it('takes names for names, whatever they are made of', async () => {
+    const login = `we"ird'; DROP ROLE ${OWNER.login}; --`;
+    const database = `Od"d'); DROP TABLE goods; --`;
+    const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+    await server.run(`CREATE ROLE ${quote(login)} LOGIN CREATEROLE PASSWORD 'weird'`);
+    await server.run(`CREATE DATABASE ${quote(database)} OWNER ${quote(login)}`);
+    const params = { host: '127.0.0.1', port: door.port, login, pwd: 'weird', database };
+    await addStorage("x'; DROP ROLE postgres; --", params);
+    const path = `iam/dbusers/${encodeURIComponent("x'; DROP ROLE postgres; --")}`;
+    const made = await post(path, { access: 'write' });
+    assert.match(made.login, /^tmp_od_d____drop_tab_\d{6}_[a-z2-7]{8}$/);
+    await (await signIn(made)).query('SELECT 1');
+    assert.equal((await call('DELETE', path)).status, 204);
+    const names = await roleNames();
+    assert.ok(names.includes(OWNER.login) && names.includes('postgres') && !names.includes(made.login));
+    assert.equal((await asOwner('SELECT count(*)::int AS n FROM goods')).rows[0].n, 1);
+  });
+
   it('never tells the server a password in clear', async () => {
     const { login, pwd } = await post('iam/dbusers/shop');
     const log = await server.log();
@@ -404,7 +430,7 @@ describe('temporary database users', () => {
   it('says what stands in the way', async () => {
     const powerless = await call('POST', 'iam/dbusers/powerless');
     assert.deepEqual([powerless.status, powerless.body.error_details.reason], [422, 'no_createrole']);
-    const place = { host: '127.0.0.1', port: portOf(door), ...OWNER };
+    const place = { host: '127.0.0.1', port: door.port, ...OWNER };
     const faulty = {
       nobody: { ...place, login: 'nobody', database: 'shop' },
       wrong: { ...place, pwd: 'wrong', database: 'shop' },
