@@ -131,7 +131,6 @@ const modelParts = (values: PlatformSettings) => ({
   clock: systemClock,
   dataDir: values.data_dir,
   maxFileBytes: values['files.max_bytes'],
-  site: values.site,
 });
 
 const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {

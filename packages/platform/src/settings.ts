@@ -63,10 +63,6 @@ export const PLATFORM_SETTINGS = {
   'mail.retry_after': durations(['10s', '60s', '300s'], 'Waits before each further try to send a mail.'),
   'mail.ca_file': text('', "PEM file of certificates that mail servers are trusted by besides the system's."),
   'iam.require_old_pwd': flag(false, 'Changing the own password needs the old one (pwd_old).'),
-  site: text(
-    '',
-    'Name of the site this server stands on, where an installation has several; OAuth providers belong to one.',
-  ),
   'oauth.allow_http_hosts': list(
     [],
     'Hosts (host:port) of OAuth providers that may be reached without TLS; for tests.',

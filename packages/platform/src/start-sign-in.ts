@@ -5,6 +5,8 @@ import type { Auth } from './auth/auth.ts';
 import { createGrant } from './auth/grant.ts';
 import { createExternalEndpoints } from './endpoints/external.ts';
 import { createOAuthEndpoints } from './endpoints/oauth.ts';
+import { ownSiteOf } from './nodes/own-site.ts';
+import type { Nodes } from './nodes/registry.ts';
 import { createOAuthClients } from './oauth/client.ts';
 import { createFlow } from './oauth/flow.ts';
 import { createProviders } from './oauth/provider.ts';
@@ -45,6 +47,7 @@ export const createSignInServices = ({ values, platform, auth }: Omit<Parts, 'lo
 type More = {
   readonly services: SignInServices;
   readonly scripts: RunningScripts;
+  readonly nodes: Nodes;
   /** The address the platform listens on. */
   ownUrl(): string;
 };
@@ -60,6 +63,7 @@ export const startSignIn = ({
   log,
   services,
   scripts,
+  nodes,
   ownUrl,
 }: Parts & More): StartedSignIn => {
   const { engine, model, secrets } = platform;
@@ -76,7 +80,7 @@ export const startSignIn = ({
     clients: createOAuthClients({ httpHosts }),
     ban: auth.ban,
     log,
-    site: values.site,
+    site: () => ownSiteOf(nodes),
     httpHosts,
     publicUrl: () => publicUrlOf(master, master, values.public_url || ownUrl()),
     run: scripts.run,

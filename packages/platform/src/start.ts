@@ -29,6 +29,7 @@ import { prepareBodies } from './http/body.ts';
 import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies, renderProblem } from './http/reply.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
+import { ownSiteOf } from './nodes/own-site.ts';
 import type { Nodes } from './nodes/registry.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { prepareCompression } from './rest/compress.ts';
@@ -87,7 +88,9 @@ export const startPlatform = async (
     ...createMessageServices(values, platform, mail),
   };
   const scripts = stack.use(startScripts({ domains: engine.domains, services, log }));
-  const signIn = stack.use(startSignIn({ values, platform, auth, log, services, scripts, ownUrl: () => ownUrl }));
+  const signIn = stack.use(
+    startSignIn({ values, platform, auth, log, services, scripts, nodes, ownUrl: () => ownUrl }),
+  );
   const more = [...invites.endpoints, ...signIn.endpoints];
   const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, more);
   const app = createApp(values, log);
@@ -121,7 +124,7 @@ const createEndpoints = (
     ...createUsersCachesEndpoints({ engine, users: resources.users }),
     ...createSubordinationsCachesEndpoints(engine),
     ...createCombinedContactsEndpoints(engine),
-    ...createModelEndpoints(engine, model),
+    ...createModelEndpoints(engine, model, () => ownSiteOf(nodes)),
     ...createJournalEndpoints(engine, resources.all),
     ...createNodesEndpoints({ engine, nodes, clock: systemClock }),
     ...createIntegrationTokenEndpoints(tokens),

@@ -43,8 +43,9 @@ export type Place = {
 type Handler = (call: RestCall, place: Place) => unknown;
 type Level = 'collection' | 'item' | 'property';
 
-export const createModelEndpoints = (engine: Engine, model: Model): RestEndpoint[] => {
-  const handlers = createHandlers(engine, model, createSystemCheck(model.source, model.site));
+/** `site`: the site of this server. */
+export const createModelEndpoints = (engine: Engine, model: Model, site: () => string): RestEndpoint[] => {
+  const handlers = createHandlers(engine, model, createSystemCheck(model.source, site));
   const handle = (call: RestCall): unknown => {
     const { method, path } = targetOf(call.request.raw);
     const place = readPlace(engine, model, call, path);

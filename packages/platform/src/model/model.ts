@@ -29,8 +29,6 @@ export type Model = AsyncDisposable & {
   /** Where the files of a class lie. */
   filesOf(domain: Domain, model: ModelClass): Files;
   readonly maxFileBytes: number;
-  /** Site of this server, where an installation has several; else empty. */
-  readonly site: string;
   /** For the resource that defines classes. */
   readonly ofClasses: RowsOfClasses;
   stamp(): string;
@@ -45,7 +43,6 @@ export type ModelParts = {
   /** Folders in which a storage of type fs may lie. */
   readonly fileRoots: readonly string[];
   readonly maxFileBytes: number;
-  readonly site: string;
   domains(): LoadedDomains;
   stamp(after?: string): string;
 };
@@ -68,7 +65,6 @@ export const openModel = (parts: ModelParts): Model => {
     files,
     filesOf,
     maxFileBytes: parts.maxFileBytes,
-    site: parts.site,
     items: createItems({ source, secrets, stamp }),
     stamp: () => stamp(),
     ofClasses: createClassesParts(parts, classes, source, filesOf),

@@ -22,16 +22,16 @@ export type CheckSystemRow = (write: Write, input: Input) => Promise<Input>;
 
 const isBuiltIn = ({ entity }: ModelClass): boolean => isObject(entity.opts) && entity.opts.system === true;
 
-/** `site`: of this server, where an installation has several. */
+/** `site`: the site of this server; empty when it is not known. */
 export const createSystemCheck =
-  (source: Pick<RowSource, 'open'>, site: string): CheckSystemRow =>
+  (source: Pick<RowSource, 'open'>, site: () => string): CheckSystemRow =>
   async (write, input) => {
     if (!isBuiltIn(write.model)) return input;
     await checkCode(source, write, input.fields);
     if (write.model.classname !== PROVIDERS) return input;
     checkProvider(input.fields);
-    const isPlaced = write.id !== undefined || site === '' || (input.fields.site ?? '') !== '';
-    return isPlaced ? input : { ...input, fields: { ...input.fields, site } };
+    const isPlaced = write.id !== undefined || site() === '' || (input.fields.site ?? '') !== '';
+    return isPlaced ? input : { ...input, fields: { ...input.fields, site: site() } };
   };
 
 const checkCode = async (source: Pick<RowSource, 'open'>, write: Write, { code }: Json): Promise<void> => {

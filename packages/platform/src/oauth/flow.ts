@@ -26,8 +26,8 @@ export type FlowParts = {
   readonly clients: OAuthClients;
   readonly ban: Ban;
   readonly log: Log;
-  /** Name of the site this server stands on; empty when there is only one. */
-  readonly site: string;
+  /** The site this server stands on. */
+  site(): string;
   readonly httpHosts: readonly string[];
   /** Address under which browsers know us, without a closing slash. */
   publicUrl(): string;
@@ -78,7 +78,7 @@ export const createFlow = (parts: FlowParts): Flow => {
       const waitMs = begins.take(networkOf(address));
       if (waitMs > 0) throw problem('too_many', { retryAfterSec: Math.ceil(waitMs / 1000) });
       const provider = await parts.providers.find(code);
-      if (!provider || !isUsable(provider, parts.site)) throw notFound();
+      if (!provider || !isUsable(provider, parts.site())) throw notFound();
       try {
         return await begin(parts, provider, address, markBrowser);
       } catch (thrown) {
@@ -181,7 +181,7 @@ const begin = async (
 
 const receive = async (parts: FlowParts, request: OAuthRequest, state: string, query: string): Promise<string> => {
   const provider = await parts.providers.find(request.providerKey);
-  if (!provider || !isUsable(provider, parts.site)) {
+  if (!provider || !isUsable(provider, parts.site())) {
     throw new OAuthFault('forbidden', 'The provider is switched off', 'provider is switched off or gone');
   }
   const answered = redirectUriOf(parts, provider);
