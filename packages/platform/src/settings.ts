@@ -55,6 +55,7 @@ export const PLATFORM_SETTINGS = {
   ),
   'invite.lifetime': duration('3d', 'How long the link of an invitation is good.'),
   'invite.interval': duration('2m', 'Least time between two invitations to one e-mail address or from one address.'),
+  'scripts.code': flag(false, 'Let scripts hold JavaScript statements (element 190), not only expressions.'),
   'scripts.http_hosts': list(
     [],
     'Hosts (host or host:port) that scripts may ask though they are private or have no TLS; public ones need https.',

@@ -87,11 +87,11 @@ export const startPlatform = async (
     ...createSignInServices({ values, platform, auth }),
     ...createMessageServices(values, platform, mail),
   };
-  const scripts = stack.use(startScripts({ domains: engine.domains, services, log }));
+  const scripts = startScripts({ values, platform, services, log });
   const signIn = stack.use(
     startSignIn({ values, platform, auth, log, services, scripts, nodes, ownUrl: () => ownUrl }),
   );
-  const more = [...invites.endpoints, ...signIn.endpoints];
+  const more = [...scripts.endpoints, ...invites.endpoints, ...signIn.endpoints];
   const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, more);
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);

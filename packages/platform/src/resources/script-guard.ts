@@ -32,12 +32,13 @@ export const guardScript = (
   for (const script of [draft, previous]) if (script) requireScriptCoverage(caller, domain, script);
 };
 
-/** 403 unless the caller could do himself what the script can do. */
+/** 403 unless the caller could do himself what the script, and those it calls, can do. */
 export const requireScriptCoverage = (caller: Caller, domain: Domain, script: Entity | Json): void => {
-  if (domain.isMaster && actsElsewhere(script) && !caller.covers(EVERYTHING)) {
+  const scripts = withCalled(domain, script);
+  if (domain.isMaster && scripts.some(actsElsewhere) && !caller.covers(EVERYTHING)) {
     throw refusal('scriptdata', 'this script acts in other domains');
   }
-  const routes = scriptRoutesOf(domain, String(script.code));
+  const routes = scripts.flatMap(({ code }) => scriptRoutesOf(domain, String(code)));
   if (routes.length > 0 && !caller.covers(routes)) {
     throw refusal('scriptdata', 'the rights of scripts are not covered by your own roles');
   }
@@ -49,22 +50,36 @@ const actsElsewhere = ({ scriptdata }: Entity | Json): boolean =>
   objectsOf(scriptdata).some(({ domain }) => domain !== undefined && domain !== null && domain !== '');
 
 /** Named by a setting, or called by one that is, directly or through others. */
-const decidesSignIn = (domain: Domain, code: string): boolean => {
-  const named = SIGN_IN_SETTINGS.map((name) => domain.setting(name)?.value);
-  const reached = new Set(named.filter((value): value is string => typeof value === 'string' && value !== ''));
-  for (const each of reached) {
-    if (each === code) return true;
-    const [id] = domain.find('svcscript', 'code', each);
-    const calls = callsOf(id === undefined ? undefined : domain.get('svcscript', id));
-    // Which one it calls is known only when it runs: it may be any.
-    if (calls === 'any') return true;
-    for (const called of calls) reached.add(called);
-  }
-  return false;
+const decidesSignIn = (domain: Domain, code: string): boolean =>
+  SIGN_IN_SETTINGS.some((name) => {
+    const named = domain.setting(name)?.value;
+    if (typeof named !== 'string' || named === '') return false;
+    const script = scriptOf(domain, named);
+    return named === code || (script && withCalled(domain, script).some((each) => each.code === code));
+  });
+
+const scriptOf = (domain: Domain, code: string): Entity | undefined => {
+  const [id] = domain.find('svcscript', 'code', code);
+  return id === undefined ? undefined : domain.get('svcscript', id);
 };
 
-const callsOf = (script: Entity | undefined): readonly string[] | 'any' => {
-  const calls = objectsOf(script?.scriptdata).filter(({ oType }) => oType === CALL_TYPE);
+/** The script and all it may call, directly or through others. */
+const withCalled = (domain: Domain, script: Entity | Json): (Entity | Json)[] => {
+  const reached = new Map<string, Entity | Json>([[String(script.code), script]]);
+  for (const each of reached.values()) {
+    const calls = callsOf(each);
+    // Which one it calls is known only when it runs: it may be any.
+    if (calls === 'any') return [script, ...domain.all('svcscript')];
+    for (const code of calls) {
+      const called = reached.has(code) ? undefined : scriptOf(domain, code);
+      if (called) reached.set(code, called);
+    }
+  }
+  return [...reached.values()];
+};
+
+const callsOf = ({ scriptdata }: Entity | Json): readonly string[] | 'any' => {
+  const calls = objectsOf(scriptdata).filter(({ oType }) => oType === CALL_TYPE);
   const codes = calls.map(({ code }) => String(code));
   return codes.some((code) => code.includes('{{')) ? 'any' : codes;
 };

@@ -17,8 +17,8 @@ export type ScriptParts = {
   readonly sandbox: Sandbox;
   readonly services: ScriptServices;
   readonly log: Log;
-  /** Told of every run that ended. */
-  onEnd?(outcome: RunOutcome, request: RunRequest | ResumeRequest): void;
+  /** Told of every run that ended; `scriptId`: the script it began with, if there is one. */
+  onEnd?(outcome: RunOutcome, request: RunRequest | ResumeRequest, scriptId: string | undefined): void;
 };
 
 /** What a run knows while it goes. */

@@ -109,7 +109,7 @@ const close = (run: Run, ending: Ending): RunOutcome => {
     },
     'script run',
   );
-  parts.onEnd?.(outcome, request);
+  parts.onEnd?.(outcome, request, run.frames[0]?.script.id);
   return outcome;
 };
 

@@ -1,0 +1,17 @@
+/** Scripts that work as they are, to be put in with one command. */
+import type { Json } from '../../rest/json.ts';
+import { signInWithCode } from './sign-in-with-code.ts';
+
+export type Sample = {
+  readonly name: string;
+  /** What it does, in one line. */
+  readonly title: string;
+  /** Body of a POST on `service/svcscripts`. */
+  readonly body: Json & { readonly code: string };
+  /** The setting of the domain that puts it to work. */
+  readonly setting: string;
+  /** What it needs besides. */
+  readonly hints: readonly string[];
+};
+
+export const SAMPLES: readonly Sample[] = [signInWithCode];
