@@ -76,7 +76,8 @@ export const openMetrics = async (log: Log): Promise<Metrics> => {
             return [];
           });
           gauge.reset();
-          if (samples.length === 0) gauge.remove();
+          // One without labels stands at 0 then, which would be a lie.
+          if (samples.length === 0 && !description.labels) gauge.remove();
           for (const { labels, value } of samples) gauge.set({ ...labels }, value);
         },
       });
@@ -133,11 +134,11 @@ export const measureCommits = (metrics: Metrics, store: Store): Store => {
   });
   return {
     ...store,
-    commit: async (domain, changes) => {
+    commit: async (domain, changes, also) => {
       const startedMs = performance.now();
       const tell = (outcome: string): void => durations.observe({ outcome }, (performance.now() - startedMs) / 1000);
       try {
-        const committed = await store.commit(domain, changes);
+        const committed = await store.commit(domain, changes, also);
         tell('done');
         return committed;
       } catch (thrown) {

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Problem } from '../problem.ts';
-import type { Change, JournalEntry } from './store.ts';
+import type { Change, DomainChanges, JournalEntry } from './store.ts';
 
 /** PostgreSQL refuses an index row over 2,704 bytes; the parts of one key stay well below it together. */
 const MAX_NAME_BYTES = 512;
@@ -155,6 +155,15 @@ export const toOps = (domain: string, changes: readonly Change[]): Op[] => {
     if (change.op === 'journal') return toJournalOp(change.entry);
     return toWorkOp(change);
   });
+};
+
+export type DomainOps = { readonly domain: string; readonly ops: readonly Op[] };
+
+/** The same for further domains of the commit. No domain may stand in one commit twice. */
+export const toAlsoOps = (domain: string, also: readonly DomainChanges[]): DomainOps[] => {
+  const names = new Set([domain, ...also.map((part) => part.domain)]);
+  if (names.size !== also.length + 1) throw new Error('a domain stands in one commit twice');
+  return also.map((part) => ({ domain: part.domain, ops: toOps(part.domain, part.changes) }));
 };
 
 /** The last write of every row in a commit: it alone says which unique keys the row holds afterwards. */

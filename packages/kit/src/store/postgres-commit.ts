@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lastWrites, type Op } from './ops.ts';
+import { type DomainOps, lastWrites } from './ops.ts';
 import {
   asStoreError,
   type Connections,
@@ -14,7 +14,7 @@ import {
 } from './postgres-connection.ts';
 import { type Conflict, StoreUnavailable } from './store.ts';
 
-export type CommitRequest = { readonly domain: string; readonly ops: readonly Op[] };
+export type CommitRequest = DomainOps & { readonly also?: readonly DomainOps[] };
 
 export type CommitOutcome =
   | { readonly is: 'committed'; readonly seq: number; readonly versions: readonly number[] }
@@ -31,7 +31,8 @@ const VOID = 'INSERT INTO parley.batches (id) VALUES ($1) ON CONFLICT (id) DO NO
 const OUTCOMES = 'SELECT outcomes FROM parley.batches WHERE id = $1';
 
 /** One request as run_batch takes it; documents go into `docs` (counted from 1) and leave their number behind. */
-const toRequest = ({ domain, ops }: CommitRequest, docs: string[]): object => ({
+const toRequest = ({ domain, ops, also = [] }: CommitRequest, docs: string[]): object => ({
+  ...(also.length > 0 ? { also: also.map((part) => toRequest(part, docs)) } : {}),
   domain,
   ops: ops.map((op) => {
     if (op.op === 'put') {

@@ -4,6 +4,7 @@
  * new step. Text that is ordered or compared has the collation "C": by code point, as SQLite does it.
  */
 import type { ClientBase } from 'pg';
+import { ALSO_FUNCTIONS } from './postgres-also.ts';
 import { COMMIT_FUNCTIONS } from './postgres-functions.ts';
 import { GUARD_FUNCTIONS } from './postgres-guards.ts';
 
@@ -49,7 +50,7 @@ const STEP_1 = `
   ${COMMIT_FUNCTIONS}
 `;
 
-const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS];
+const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS, ALSO_FUNCTIONS];
 
 /** Any number will do, as long as all versions of this program use the same. */
 export const SCHEMA_LOCK = 7_274_391;

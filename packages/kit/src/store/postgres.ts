@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import { createBatcher } from './batcher.ts';
 import { type Bell, createBell, FEED_PAGE_ENTRIES, type FeedPage, watchFeed } from './feed.ts';
 import { historySql, toHistoryEntry } from './history-sql.ts';
-import { checkText, isStorable, type Op, toKeyValue, toOps } from './ops.ts';
+import { checkText, isStorable, type Op, toAlsoOps, toKeyValue, toOps } from './ops.ts';
 import { CLAIM } from './postgres-claim.ts';
 import { type CommitOutcome, type CommitRequest, createBatchWriter } from './postgres-commit.ts';
 import {
@@ -190,11 +190,12 @@ export const openPostgres = async (options: PostgresOptions, log: Log): Promise<
   return {
     driver: 'postgres',
     ...createReads(ask, indexedKinds),
-    commit: async (domain, changes) => {
+    commit: async (domain, changes, further = []) => {
       checkOpen();
       const ops = toOps(domain, changes);
-      const committed = toCommitted(ops, await batcher.submit({ domain, ops }));
-      bell.ring(domain);
+      const also = toAlsoOps(domain, further);
+      const committed = toCommitted(ops, await batcher.submit({ domain, ops, also }));
+      for (const name of [domain, ...also.map((part) => part.domain)]) bell.ring(name);
       return committed;
     },
     watch: (domain, fromSeq, signal) => {

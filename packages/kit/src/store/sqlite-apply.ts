@@ -3,12 +3,26 @@
  * each request a savepoint in it, so that one refusal harms no neighbour and all share one disk sync.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type DropOp, type GuardOp, type JournalText, lastWrites, type Op, type PutOp, type WorkOp } from './ops.ts';
+import {
+  type DomainOps,
+  type DropOp,
+  type GuardOp,
+  type JournalText,
+  lastWrites,
+  type Op,
+  type PutOp,
+  type WorkOp,
+} from './ops.ts';
 import { createClaims } from './sqlite-claim.ts';
 import { type Claim, type ClaimRequest, Conflict } from './store.ts';
 
 export type WriteRequest =
-  | { readonly do: 'commit'; readonly domain: string; readonly ops: readonly Op[] }
+  | {
+      readonly do: 'commit';
+      readonly domain: string;
+      readonly ops: readonly Op[];
+      readonly also?: readonly DomainOps[];
+    }
   | { readonly do: 'claim'; readonly domain: string; readonly queue: string; readonly request: ClaimRequest }
   | { readonly do: 'prune'; readonly domain: string; readonly before: string; readonly limit: number }
   | { readonly do: 'exec'; readonly sql: string };
@@ -188,7 +202,7 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
     const { cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr } = e;
     journal.run(domain, seq, e.dtutc, cmdtype, modifierid, modifiername, objtype, objid, objkey, fields, obj, addr);
   };
-  return (domain: string, ops: readonly Op[]): Outcome => {
+  const write = (domain: string, ops: readonly Op[]): { seq: number; versions: Map<string, number> } => {
     let seq = seqs.read(domain);
     const nextSeq = (): number => ++seq;
     const versions = new Map<string, number>();
@@ -200,6 +214,13 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
       else runOther(domain, op);
     }
     uniques.take(domain, coming);
+    return { seq, versions };
+  };
+  return (domain: string, ops: readonly Op[], also: readonly DomainOps[] = []): Outcome => {
+    const { seq, versions } = write(domain, ops);
+    const others = also.map((part) => ({ name: part.domain, seq: write(part.domain, part.ops).seq }));
+    // Only when no part was refused.
+    for (const other of others) seqs.set(other.name, other.seq);
     seqs.set(domain, seq);
     return { is: 'committed', seq, versions: [...versions] };
   };
@@ -225,7 +246,7 @@ export const createBatchRunner = (db: DatabaseSync, feedKeep: number) => {
   const claim = createClaims(db);
   const prune = createPrune(db);
   const runOne = (request: WriteRequest): Outcome => {
-    if (request.do === 'commit') return commit(request.domain, request.ops);
+    if (request.do === 'commit') return commit(request.domain, request.ops, request.also);
     if (request.do === 'claim') {
       return { is: 'claimed', claims: claim(request.domain, request.queue, request.request) };
     }

@@ -10,7 +10,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { createBatcher } from './batcher.ts';
 import { createBell, FEED_PAGE_ENTRIES, type FeedPage, watchFeed } from './feed.ts';
 import { historySql, toHistoryEntry } from './history-sql.ts';
-import { checkText, isStorable, toKeyValue, toOps } from './ops.ts';
+import { checkText, isStorable, toAlsoOps, toKeyValue, toOps } from './ops.ts';
 import { type Bind, checkCount, selectSql, toPathParts, whereSql } from './query-sql.ts';
 import { isUnavailable, type Outcome, type WriteRequest } from './sqlite-apply.ts';
 import { createIndexSql, createSqliteDialect, SQLITE_HISTORY } from './sqlite-query.ts';
@@ -150,10 +150,11 @@ export const openSqlite = async (options: SqliteOptions): Promise<Store> => {
   return {
     driver: 'sqlite',
     ...readMembers,
-    commit: async (domain, changes) => {
-      const outcome = await submit({ do: 'commit', domain, ops: toOps(domain, changes) });
+    commit: async (domain, changes, further = []) => {
+      const also = toAlsoOps(domain, further);
+      const outcome = await submit({ do: 'commit', domain, ops: toOps(domain, changes), also });
       const { seq, versions } = unwrap(outcome, 'committed');
-      bell.ring(domain);
+      for (const name of [domain, ...also.map((part) => part.domain)]) bell.ring(name);
       return { seq, versions: new Map(versions) };
     },
     claim: async (domain, queue, request) =>

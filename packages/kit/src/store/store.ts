@@ -137,6 +137,9 @@ export type Change =
       readonly untilMs: number;
     };
 
+/** Changes of one domain. */
+export type DomainChanges = { readonly domain: string; readonly changes: readonly Change[] };
+
 /**
  * What a commit left behind: the domain's sequence number after it, and the new version of each put, by `kind/id`.
  * Every journal entry and every change that is not quiet takes one number; work items take none.
@@ -208,8 +211,11 @@ export type Store = AsyncDisposable & {
   count(domain: string, kind: string, where?: readonly Condition[]): Promise<number>;
   /** Journal entries, newest first. */
   history(domain: string, query: HistoryQuery): Promise<(JournalEntry & { seq: number })[]>;
-  /** Commits that wait while a disk sync runs share the next one. Rejects with Conflict or StoreUnavailable. */
-  commit(domain: string, changes: readonly Change[]): Promise<Committed>;
+  /**
+   * Commits that wait while a disk sync runs share the next one. `also`: changes of further domains, each named once,
+   * that are part of the same commit: all or none. Rejects with Conflict or StoreUnavailable.
+   */
+  commit(domain: string, changes: readonly Change[], also?: readonly DomainChanges[]): Promise<Committed>;
   /**
    * Takes up to `limit` items whose lease is absent or over: greatest priority first, then the share with the fewest
    * running leases, then the oldest. Safe against any number of processes.
