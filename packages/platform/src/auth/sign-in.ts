@@ -16,7 +16,7 @@ type Credentials = {
   readonly host: string;
 };
 
-type SignedIn = { readonly home: Domain; readonly user: User };
+export type SignedIn = { readonly home: Domain; readonly user: User };
 
 /** 401 for a wrong combination, 429 when banned. */
 export type SignIn = (credentials: Credentials) => Promise<SignedIn>;

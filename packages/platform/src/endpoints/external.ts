@@ -5,40 +5,25 @@
 import { createTokenBucket, type TokenBucket } from '@parley/kit/limit.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../auth/address.ts';
-import type { Auth } from '../auth/auth.ts';
-import { setCookie } from '../auth/cookie.ts';
-import type { Grant } from '../auth/grant.ts';
-import { badRequest, CODES, notFound, problem } from '../codes.ts';
-import type { Domain, Domains } from '../domains/types.ts';
+import { badRequest, notFound, problem } from '../codes.ts';
+import type { Domain } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
-import { prefersHtml } from '../oauth/page.ts';
 import type { JsonSchema, RestCall, RestEndpoint } from '../rest/endpoint.ts';
 import { isObject, type Json } from '../rest/json.ts';
-import type { FormField, ScriptForm } from '../scripts/element.ts';
-import type { ResumeRequest, RunOutcome, RunRequest, RunState } from '../scripts/outcome.ts';
-import type { WaitingRuns } from '../scripts/waiting-runs.ts';
-import { clearCtx, readCtx, setCtx } from './external-cookie.ts';
+import type { FormField } from '../scripts/element.ts';
+import type { RunOutcome, RunState } from '../scripts/outcome.ts';
+import { ask, type Call, type ExternalParts, fieldsOf, finish, EXTERNAL_PATH as PATH } from './external-answers.ts';
+import { readCtx } from './external-cookie.ts';
 
-export type ExternalParts = {
-  readonly auth: Pick<Auth, 'gate' | 'ban' | 'cookieSecure' | 'domainFor'>;
-  readonly domains: Domains;
-  readonly grant: Grant;
-  readonly waiting: WaitingRuns;
-  run(request: RunRequest): Promise<RunOutcome>;
-  resume(request: ResumeRequest): Promise<RunOutcome>;
-};
-
-const PATH = '/rest/v1/iam/external';
 const TAG = 'iam/external';
 const SETTING = 'iam_external_svcscript_code';
-const HOME = '/app-root';
 const MAX_DOMAIN = 253;
 /** Scenarios that one network may begin: each runs a script and is a row. */
 const BEGIN_BURST = 120;
 const BEGIN_PER_SEC = 1;
 
-type Call = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly signal: AbortSignal };
-type Scenario = { readonly domain: Domain; readonly code: string };
+/** `domain`: whose script it is; `asked`: the domain that people mean who name none. */
+type Scenario = { readonly domain: Domain; readonly code: string; readonly asked: string };
 
 /** Ends when the client goes before it has its answer. */
 const signalOf = (reply: FastifyReply): AbortSignal => {
@@ -56,7 +41,7 @@ const findScenario = async ({ auth, domains }: ExternalParts, named: unknown, ho
   for (const domain of [asked, domains.master]) {
     const code = domain.setting(SETTING)?.value;
     if (typeof code === 'string' && code !== '' && domain.find('svcscript', 'code', code).length > 0) {
-      return { domain, code };
+      return { domain, code, asked: asked.name };
     }
   }
   throw notFound();
@@ -68,85 +53,19 @@ const hostOf = (request: FastifyRequest): string => request.hostname ?? '';
 const begin = (
   { run }: ExternalParts,
   begins: TokenBucket,
-  { domain, code }: Scenario,
+  { domain, code, asked }: Scenario,
   { request, signal }: Call,
   input: Json,
 ): Promise<RunOutcome> => {
   const waitMs = begins.take(networkOf(request.ip));
   if (waitMs > 0) throw problem('too_many', { retryAfterSec: Math.ceil(waitMs / 1000) });
-  return run({ domain, code, entry: 'external', input, address: request.ip, signal });
+  const values = { ...input, domain: asked };
+  return run({ domain, code, entry: 'external', input: values, address: request.ip, signal });
 };
 
 /** Nobody who is banned takes a step, whichever it is. */
 const refuseBanned = async ({ auth }: ExternalParts, request: FastifyRequest): Promise<void> => {
   await auth.ban.anonymous(request.ip, async () => ({ ok: true }));
-};
-
-const hidden = (name: string, value: unknown): FormField => ({ name, type: 'hidden', value });
-
-/** The fields of a form with those that every form has. */
-const fieldsOf = ({ step, fields }: ScriptForm, ctx: string): FormField[] => [
-  hidden('step', step),
-  hidden('ctx', ctx),
-  ...fields,
-];
-
-/** Keeps the run that asks; the client gets its new ctx both ways. */
-const ask = async (
-  { waiting, auth }: ExternalParts,
-  { request, reply }: Call,
-  domain: Domain,
-  { form, state }: Extract<RunOutcome, { kind: 'form' }>,
-): Promise<FormField[]> => {
-  const ctx = await waiting.keep({ domain: domain.name, state });
-  setCtx(request, reply, ctx, auth.cookieSecure);
-  return fieldsOf(form, ctx);
-};
-
-/** What an answer is when the scenario does not ask any more. */
-const finish = async (
-  parts: ExternalParts,
-  call: Call,
-  domain: Domain,
-  outcome: Exclude<RunOutcome, { kind: 'form' }>,
-): Promise<unknown> => {
-  if (outcome.kind === 'error') throw problemOf(outcome);
-  const { request, reply } = call;
-  const session = outcome.kind === 'return' ? outcome.left.session : undefined;
-  if (outcome.kind === 'return' && session) {
-    const client = { kind: session.kind, address: request.ip, agent: request.headers['user-agent'] ?? '' };
-    const issued = await parts.grant(session, client);
-    const location = locationOf(outcome.values.location);
-    clearCtx(request, reply, parts.auth.cookieSecure);
-    if (session.kind === 'token') return { success: true, complete: true, location, session_token: issued.token };
-    setCookie(request, reply, issued.token, issued.session, parts.auth.cookieSecure);
-    return prefersHtml(request) ? reply.redirect(location, 302) : { success: true, complete: true, location };
-  }
-  clearCtx(request, reply, parts.auth.cookieSecure);
-  const { message, retry } = outcome.kind === 'refuse' ? outcome : { message: CODES.forbidden.message, retry: false };
-  return {
-    success: false,
-    complete: true,
-    error_code: CODES.forbidden.errorCode,
-    error_message: message,
-    ...(retry ? { location: `${PATH}?domain=${encodeURIComponent(domain.name)}` } : {}),
-  };
-};
-
-/** A path of this site. */
-const locationOf = (wanted: unknown): string =>
-  typeof wanted === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) ? wanted : HOME;
-
-/** A platform's own answer (a ban, too busy) as it is; what is wrong with the scenario is told to its author, in the log. */
-const problemOf = ({ error, runId }: Extract<RunOutcome, { kind: 'error' }>) => {
-  const own = error.problem;
-  if (own && (own.status === 429 || own.status === 503)) return own;
-  if (error.reason === 'unknown_script') return notFound();
-  const isElsewhere = error.reason === 'outbound' || own?.status === 502;
-  return problem(isElsewhere ? 'upstream_failed' : 'unavailable', {
-    message: 'The sign-in scenario failed',
-    details: { run: runId },
-  });
 };
 
 const get =
