@@ -1,6 +1,10 @@
 /** Values as people read them, in the chosen language. Pure functions of value and language. */
 import type { Language } from './i18n.tsx';
 
+/** The reader's own variety of the chosen language: `en-GB` writes dates otherwise than `en`. */
+const localeOf = (language: Language): string =>
+  navigator.languages.find((one) => one.toLowerCase().startsWith(language)) ?? language;
+
 const SECONDS_PER_MINUTE = 60;
 const SECONDS_PER_HOUR = 3600;
 
@@ -20,7 +24,7 @@ const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as c
 /** Bytes → `12.3 MB` in decimal units. */
 export const formatBytes = (bytes: number, language: Language): string => {
   const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
-  return new Intl.NumberFormat(language, {
+  return new Intl.NumberFormat(localeOf(language), {
     style: 'unit',
     unit: BYTE_UNITS[power]!,
     unitDisplay: 'short',
@@ -30,17 +34,17 @@ export const formatBytes = (bytes: number, language: Language): string => {
 
 /** A count with the language's separators. */
 export const formatNumber = (value: number, language: Language, digits = 0): string =>
-  new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+  new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: digits }).format(value);
 
 /** 0 to 100 → `42 %` as the language writes it. */
 export const formatPercent = (percent: number, language: Language): string =>
-  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(percent / 100);
+  new Intl.NumberFormat(localeOf(language), { style: 'percent', maximumFractionDigits: 0 }).format(percent / 100);
 
 /** An RFC 3339 instant → date and time of the reader's zone; the text as it is when it is no instant. */
 export const formatInstant = (instant: string, language: Language): string => {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return instant;
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(date);
+  return new Intl.DateTimeFormat(localeOf(language), { dateStyle: 'medium', timeStyle: 'medium' }).format(date);
 };
 
 /** Seconds still to go → `about 2 min`, rounded as coarsely as such a guess deserves. */
@@ -51,7 +55,7 @@ export const formatDuration = (seconds: number, language: Language): string => {
       : seconds < SECONDS_PER_HOUR
         ? [Math.round(seconds / SECONDS_PER_MINUTE), 'minute']
         : [Math.round((seconds / SECONDS_PER_HOUR) * 10) / 10, 'hour'];
-  return new Intl.NumberFormat(language, { style: 'unit', unit: String(unit), unitDisplay: 'short' }).format(
+  return new Intl.NumberFormat(localeOf(language), { style: 'unit', unit: String(unit), unitDisplay: 'short' }).format(
     Number(value),
   );
 };

@@ -143,7 +143,7 @@ const LanguageButton = () => {
     <button
       type="button"
       className="icon-button language-button"
-      aria-label={`${t.language}: ${LANGUAGES[language]}`}
+      aria-label={`${language.toUpperCase()}, ${t.language}: ${LANGUAGES[language]}`}
       onClick={() => setLanguage(next)}
     >
       <Languages aria-hidden />

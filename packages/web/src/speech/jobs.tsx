@@ -13,6 +13,7 @@ import { PageTitle } from '../shared/layout.tsx';
 import { Fault, Loading } from '../shared/parts.tsx';
 import { type Column, Table } from '../shared/table.tsx';
 import { isOver } from './job-hub.ts';
+import { RetryButton } from './retry.tsx';
 import { JobProgress, STATUSES, StatusBadge, useStatusTexts } from './status.tsx';
 import { useModels, useStudio } from './studio.tsx';
 
@@ -196,15 +197,15 @@ const useColumns = (refresh: () => void): Column<JobRecord>[] => {
       render: (job) => <span className="faint">{formatInstant(job.created_at, language)}</span>,
     },
     { key: 'source', label: t.source, render: (job) => <span className="faint">{t.sources[job.source]}</span> },
-    { key: 'actions', label: t.actions, bare: true, render: (job) => <CancelButton job={job} onDone={refresh} /> },
+    { key: 'actions', label: t.actions, bare: true, render: (job) => <JobButton job={job} onDone={refresh} /> },
   ];
 };
 
-const CancelButton = ({ job, onDone }: { job: JobRecord; onDone: () => void }) => {
+const JobButton = ({ job, onDone }: { job: JobRecord; onDone: () => void }) => {
   const t = useTexts();
   const { api } = useStudio();
   const notify = useNotify();
-  if (isOver(job)) return null;
+  if (isOver(job)) return <RetryButton job={job} compact />;
   const cancel = (): void => {
     api
       .request(`/api/v1/jobs/${job.id}`, { method: 'DELETE' })

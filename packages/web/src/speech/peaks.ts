@@ -3,8 +3,9 @@
  * piece by piece, other formats at once up to a size. Undefined for what is too long or cannot be decoded here.
  */
 
-/** Peaks for each second; an hour is 36,000. */
-const PEAKS_PER_SEC = 10;
+/** Peaks for each second: enough for a wide screen, and no more than 100; an hour has 36,000. */
+const rateFor = (durationSec: number): number =>
+  Math.min(100, Math.max(10, Math.ceil(2000 / Math.max(durationSec, 1))));
 const PIECE_BYTES = 2 ** 21;
 const HEAD_BYTES = 2 ** 16;
 /** What a browser may hold decoded, as 32-bit samples of two channels at 48 kHz: about twenty minutes. */
@@ -15,11 +16,14 @@ export type Peaks = Float32Array<ArrayBuffer>;
 
 export const readPeaks = async (file: Blob, durationSec: number, signal: AbortSignal): Promise<Peaks | undefined> => {
   const head = new DataView(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  const rate = rateFor(durationSec);
   const wav = readWavHead(head);
-  if (wav) return readWavPeaks(file, wav, signal);
+  if (wav) return readWavPeaks(file, wav, rate, signal);
   try {
-    if (isMp3(head)) return await readPieces(file, PIECE_BYTES, durationSec, signal);
-    return durationSec <= MAX_DECODED_SEC ? await readPieces(file, file.size, durationSec, signal) : undefined;
+    if (isMp3(head)) return await readPieces(file, PIECE_BYTES, durationSec * rate, rate, signal);
+    return durationSec <= MAX_DECODED_SEC
+      ? await readPieces(file, file.size, durationSec * rate, rate, signal)
+      : undefined;
   } catch {
     return undefined;
   }
@@ -29,7 +33,7 @@ type Wav = {
   readonly dataAt: number;
   readonly dataBytes: number;
   readonly frameBytes: number;
-  readonly framesPerPeak: number;
+  readonly sampleRate: number;
   readonly sampleOf: (view: DataView, at: number) => number;
 };
 
@@ -64,13 +68,12 @@ const readWavFormat = (view: DataView, at: number): Omit<Wav, 'dataAt' | 'dataBy
   const kind = tag === WAVE_EXTENSIBLE ? view.getUint16(at + 24, true) : tag;
   const sampleOf = SAMPLES[`${kind}/${view.getUint16(at + 14, true)}`];
   const frameBytes = view.getUint16(at + 12, true);
-  const framesPerPeak = Math.max(1, Math.round(view.getUint32(at + 4, true) / PEAKS_PER_SEC));
-  return sampleOf && frameBytes > 0 ? { frameBytes, framesPerPeak, sampleOf } : undefined;
+  return sampleOf && frameBytes > 0 ? { frameBytes, sampleRate: view.getUint32(at + 4, true), sampleOf } : undefined;
 };
 
 /** The first channel's peaks; a piece is a whole number of peaks. */
-const readWavPeaks = async (file: Blob, wav: Wav, signal: AbortSignal): Promise<Peaks> => {
-  const peakBytes = wav.frameBytes * wav.framesPerPeak;
+const readWavPeaks = async (file: Blob, wav: Wav, rate: number, signal: AbortSignal): Promise<Peaks> => {
+  const peakBytes = wav.frameBytes * Math.max(1, Math.round(wav.sampleRate / rate));
   const pieceBytes = Math.max(1, Math.floor(PIECE_BYTES / peakBytes)) * peakBytes;
   const end = Math.min(file.size, wav.dataAt + wav.dataBytes);
   const peaks: number[] = [];
@@ -96,22 +99,27 @@ const isMp3 = (view: DataView): boolean =>
   (textAt(view, 0).startsWith('ID3') ||
     (view.getUint8(0) === 0xff && (view.getUint8(1) & 0xe0) === 0xe0 && (view.getUint8(1) & 0x06) === 0x02));
 
-const readPieces = async (file: Blob, pieceBytes: number, durationSec: number, signal: AbortSignal): Promise<Peaks> => {
+const readPieces = async (
+  file: Blob,
+  pieceBytes: number,
+  count: number,
+  rate: number,
+  signal: AbortSignal,
+): Promise<Peaks> => {
   const context = new OfflineAudioContext(1, 1, DECODE_RATE);
   const peaks: number[] = [];
   for (let at = 0; at < file.size; at += pieceBytes) {
     signal.throwIfAborted();
     const audio = await context.decodeAudioData(await file.slice(at, at + pieceBytes).arrayBuffer());
-    addPeaks(audio.getChannelData(0), peaks);
+    addPeaks(audio.getChannelData(0), DECODE_RATE / rate, peaks);
   }
-  return stretch(Float32Array.from(peaks), Math.max(1, Math.round(durationSec * PEAKS_PER_SEC)));
+  return stretch(Float32Array.from(peaks), Math.max(1, Math.round(count)));
 };
 
-const addPeaks = (samples: Float32Array, peaks: number[]): void => {
-  const perPeak = DECODE_RATE / PEAKS_PER_SEC;
+const addPeaks = (samples: Float32Array, perPeak: number, peaks: number[]): void => {
   for (let from = 0; from < samples.length; from += perPeak) {
     let peak = 0;
-    for (let at = from; at < Math.min(from + perPeak, samples.length); at += 1) {
+    for (let at = Math.floor(from); at < Math.min(from + perPeak, samples.length); at += 1) {
       peak = Math.max(peak, Math.abs(samples[at]!));
     }
     peaks.push(peak);

@@ -10,14 +10,21 @@ import { fieldsToSend, useOptions } from './options.tsx';
 import { useResultTexts } from './result-texts.ts';
 import { isOffline, useModels, useStudio } from './studio.tsx';
 
-export const RetryButton = ({ job }: { job: JobRecord }) => {
+/** `compact` shows the picture only. */
+export const RetryButton = ({ job, compact = false }: { job: JobRecord; compact?: boolean }) => {
   const t = useResultTexts();
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" className="button quiet small" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className={compact ? 'icon-button' : 'button quiet small'}
+        aria-label={compact ? `${t.retry}: ${job.filename ?? job.id}` : undefined}
+        title={compact ? t.retry : undefined}
+        onClick={() => setOpen(true)}
+      >
         <RotateCcw aria-hidden />
-        {t.retry}
+        {compact ? null : t.retry}
       </button>
       {isOpen ? <RetryDialog job={job} onClose={() => setOpen(false)} /> : null}
     </>

@@ -10,7 +10,6 @@ export type WaveformParts = {
 
 /** Draws it and follows the media; the function removes it. Colours are the page's. */
 export const drawWaveform = ({ container, media, peaks, durationSec }: WaveformParts): (() => void) => {
-  const colours = getComputedStyle(container);
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
   const wave = WaveSurfer.create({
     container,
@@ -18,9 +17,7 @@ export const drawWaveform = ({ container, media, peaks, durationSec }: WaveformP
     peaks: [peaks],
     duration: durationSec,
     height: 72,
-    waveColor: colours.getPropertyValue('--wave'),
-    progressColor: colours.getPropertyValue('--wave-played'),
-    cursorColor: colours.getPropertyValue('--ink'),
+    ...coloursOf(container),
     cursorWidth: 2,
     barWidth: 2,
     barGap: 1,
@@ -30,5 +27,27 @@ export const drawWaveform = ({ container, media, peaks, durationSec }: WaveformP
     hideScrollbar: true,
     ...(nonce === undefined ? {} : { cspNonce: nonce }),
   });
-  return () => wave.destroy();
+  const end = onAppearance(() => wave.setOptions(coloursOf(container)));
+  return () => {
+    end();
+    wave.destroy();
+  };
+};
+
+const coloursOf = (container: HTMLElement) => {
+  const style = getComputedStyle(container);
+  const played = style.getPropertyValue('--wave-played');
+  return { waveColor: style.getPropertyValue('--wave'), progressColor: played, cursorColor: played };
+};
+
+/** Calls when light turns dark or back, by the system or by the button of the page. */
+const onAppearance = (listener: () => void): (() => void) => {
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const chosen = new MutationObserver(listener);
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  system.addEventListener('change', listener);
+  return () => {
+    chosen.disconnect();
+    system.removeEventListener('change', listener);
+  };
 };
