@@ -10,6 +10,7 @@ import { openStore } from '@parley/kit/store/open.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Auth, openAuth } from './auth/auth.ts';
 import { type DbAccounts, openDbAccounts } from './db-accounts/db-accounts.ts';
+import { mountAccountPages } from './endpoints/account-pages.ts';
 import { createCombinedContactsEndpoints } from './endpoints/combined-contacts.ts';
 import { createDbUsersEndpoints } from './endpoints/db-users.ts';
 import { mountHealth } from './endpoints/health.ts';
@@ -96,6 +97,7 @@ export const startPlatform = async (
   const app = createApp(values, log);
   mountEndpoints(app, endpoints, auth.gate);
   mountReference(app);
+  mountAccountPages(app);
   stack.use(startUpkeep(platform, systemClock, log));
   stack.use(tellPlans(platform.engine.domains, nodes));
   await mountHealth(app, { store, clock: systemClock, log });
