@@ -128,6 +128,15 @@ describe('PocketSphinx', { skip }, () => {
     }
   });
 
+  it('hears wide sound as before once it has heard narrow sound', async () => {
+    const { utterance } = sentences[0]!;
+    const before = await recognizer.recognize(utterance, {}, never);
+    const narrow = await recognizer.recognize({ ...utterance, bandHz: 4000 }, {}, never);
+    const again = await recognizer.recognize(utterance, {}, never);
+    assert.deepEqual(again, before);
+    assert.notDeepEqual(narrow, before);
+  });
+
   it('gives words for an utterance that is cut in the middle of a word', async () => {
     const silent: number[] = [];
     for (const { utterance } of sentences) {

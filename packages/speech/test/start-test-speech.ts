@@ -27,6 +27,8 @@ export type TestSpeechOptions = {
   readonly models?: readonly FixtureModel[];
   /** Settings by key without the section, as in `{ 'server.max_upload_bytes': '1 MiB' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Settings that stand at the top, by key. */
+  readonly shared?: Readonly<Record<string, string>>;
   readonly log?: Log;
   /** A PostgreSQL database; a file of the data folder when not given. */
   readonly storageUrl?: string;
@@ -81,6 +83,7 @@ export const startTestSpeech = async (options: TestSpeechOptions = {}): Promise<
     'speech.asr.default_model': 'demo-transducer-en',
     'speech.server.shutdown_grace': '2s',
     ...(options.storageUrl === undefined ? {} : { 'storage.url': options.storageUrl }),
+    ...options.shared,
     ...Object.fromEntries(Object.entries(options.settings ?? {}).map(([key, value]) => [`speech.${key}`, value])),
   };
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', env: {}, flags });

@@ -45,3 +45,14 @@ export const collect = async <T>(source: AsyncIterable<T>, count: number): Promi
   };
   return await within(take(), `${count} things`);
 };
+
+const LOOK_EVERY_MS = 25;
+
+/** Looks again and again until `check` says true: for what happens in another process without a word. */
+export const eventually = async (what: string, check: () => Promise<boolean> | boolean): Promise<void> => {
+  const untilMs = Date.now() + LAST_MOMENT_MS;
+  while (!(await check())) {
+    if (Date.now() > untilMs) throw new Error(`Waited ${LAST_MOMENT_MS} ms for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+};

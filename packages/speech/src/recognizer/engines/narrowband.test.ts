@@ -1,44 +1,53 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { fillUpperBand, isNarrowband } from './narrowband.ts';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { isNarrowband, NARROWBAND_TRANSFORM, takesNarrowband } from './narrowband.ts';
 
-const RATE = 16_000;
+const DEBIAN = `-lowerf 130
+-upperf 6800
+-nfilt 25
+-transform dct
+-lifter 22
+-feat 1s_c_d_dd
+-svspec 0-12/13-25/26-38
+-agc none
+-cmn batch
+-varnorm no
+-model ptm
+`;
 
-const tone = (hz: number, peak: number): Int16Array =>
-  Int16Array.from({ length: RATE }, (_, index) => Math.round(peak * Math.sin((2 * Math.PI * hz * index) / RATE)));
+describe('narrowband speech', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-hmm-'));
+  });
+  after(() => rm(folder, { recursive: true }));
 
-/** Amplitude of one frequency (Goertzel's sum, written out). */
-const amplitudeAt = (samples: Int16Array, hz: number): number => {
-  let [real, imaginary] = [0, 0];
-  for (const [index, sample] of samples.entries()) {
-    real += sample * Math.cos((2 * Math.PI * hz * index) / RATE);
-    imaginary -= sample * Math.sin((2 * Math.PI * hz * index) / RATE);
-  }
-  return (2 * Math.hypot(real, imaginary)) / samples.length;
-};
-
-describe('filling the upper band', () => {
-  it('is for sound that ends near 4 kHz', () => {
+  it('is sound that ends near 4 kHz', () => {
     assert.deepEqual([0, 3400, 4000, 5512, 8000].map(isNarrowband), [false, true, true, false, false]);
   });
 
-  it('leaves the lower band and mirrors it about 4 kHz, weaker with height', () => {
-    for (const [hz, image] of [
-      [3000, 0.5 * Math.cos((Math.PI * 5000) / RATE) ** 2],
-      [1500, 0.5 * Math.cos((Math.PI * 6500) / RATE) ** 2],
+  it('moves only models of the front end that the transform was fitted for', async () => {
+    for (const [params, takes] of [
+      [DEBIAN, true],
+      [DEBIAN.replace('-upperf 6800', '-upperf 3500'), false],
+      [DEBIAN.replace('-svspec 0-12/13-25/26-38\n', ''), false],
+      ['', false],
     ] as const) {
-      const filled = fillUpperBand(tone(hz, 8000));
-      assert.ok(Math.abs(amplitudeAt(filled, hz) - 8000) < 10);
-      assert.ok(Math.abs(amplitudeAt(filled, 8000 - hz) - 8000 * image) < 10);
+      await writeFile(join(folder, 'feat.params'), params);
+      assert.equal(await takesNarrowband(folder), takes);
     }
   });
 
-  it('gives the same samples every time and never overflows', () => {
-    const loud = tone(2000, 32_767);
-    const filled = fillUpperBand(loud);
-    assert.deepEqual(filled, fillUpperBand(loud));
-    assert.ok(
-      filled.every((sample, index) => Math.sign(sample) === Math.sign(loud[index]!) || Math.abs(loud[index]!) < 20_000),
-    );
+  it('comes as one class of three streams of 13 cepstra', async () => {
+    for (const path of [NARROWBAND_TRANSFORM, join(import.meta.dirname, 'unmoved.mllr')]) {
+      const numbers = (await readFile(path, 'utf8')).split(/\s+/).filter(Boolean).map(Number);
+      const stream = 1 + 13 * 13 + 13 + 13;
+      assert.equal(numbers.length, 2 + 3 * stream);
+      assert.deepEqual(numbers.slice(0, 3), [1, 3, 13]);
+      assert.ok(numbers.every(Number.isFinite));
+    }
   });
 });

@@ -18,8 +18,11 @@ export type FoundWord = {
 };
 
 export type Decoder = {
-  /** Decodes a whole utterance on another thread. One at a time. */
-  decode(samples: Int16Array): Promise<readonly FoundWord[]>;
+  /**
+   * Decodes a whole utterance on another thread. One at a time. `transform`: path of the MLLR file that the acoustic
+   * model is moved by for this utterance.
+   */
+  decode(samples: Int16Array, transform?: string): Promise<readonly FoundWord[]>;
 };
 
 export type PocketsphinxLibrary = {
@@ -34,6 +37,8 @@ const SPHINXBASE = 'libsphinxbase.so.3';
 /** Debian's package name says 0.8+5prealpha; the library itself has no call that tells. */
 const API_VERSION = '5prealpha';
 const OTHER_API = /^libpocketsphinx\.so\.(?!3(?:\.|$))\d+/;
+/** A transform that takes any other back: the library has no call for that. */
+const UNMOVED = join(import.meta.dirname, 'unmoved.mllr');
 /** A bound for the list of words of one utterance. */
 const MAX_WORDS = 20_000;
 
@@ -65,6 +70,8 @@ const bind = (libraryPaths: readonly string[]) => {
     expOf: base.func('double logmath_exp(void *, int)'),
     definitions: sphinx.func('void *ps_args()'),
     init: sphinx.func('void *ps_init(void *)'),
+    readTransform: sphinx.func('void *ps_mllr_read(const char *)'),
+    useTransform: sphinx.func('void *ps_update_mllr(void *, void *)'),
     startStream: sphinx.func('int ps_start_stream(void *)'),
     start: sphinx.func('int ps_start_utt(void *)'),
     process: sphinx.func('int ps_process_raw(void *, const int16_t *, size_t, int, int)'),
@@ -108,9 +115,21 @@ const readWords = (calls: Calls, decoder: Pointer): FoundWord[] => {
   return words;
 };
 
-const createDecode =
-  (calls: Calls, decoder: Pointer): Decoder['decode'] =>
-  async (samples) => {
+const applyTransform = async (calls: Calls, decoder: Pointer, path: string): Promise<void> => {
+  const transform: Pointer = calls.readTransform(path);
+  if (!transform) throw new Error('the transform cannot be read');
+  // The decoder owns it from here on, and reads its means anew.
+  const applied = await callAsync<Pointer>(calls.useTransform, decoder, transform);
+  if (!applied) throw new Error('ps_update_mllr failed');
+};
+
+const createDecode = (calls: Calls, decoder: Pointer): Decoder['decode'] => {
+  let applied = UNMOVED;
+  return async (samples, transform = UNMOVED) => {
+    if (transform !== applied) {
+      await applyTransform(calls, decoder, transform);
+      applied = transform;
+    }
     // Forgets the noise of the utterance before, on which the words would depend.
     calls.startStream(decoder);
     if (calls.start(decoder) < 0) throw new Error('ps_start_utt failed');
@@ -119,6 +138,7 @@ const createDecode =
     if (frames < 0 || ended < 0) throw new Error('decoding failed');
     return readWords(calls, decoder);
   };
+};
 
 /**
  * Loads the library from the first of the folders that has it, else from the system's own. Throws EngineRefusal when

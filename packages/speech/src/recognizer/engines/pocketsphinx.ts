@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { EngineFacts, EngineModel, Recognition, Utterance } from '../recognizer.ts';
 import { type Engine, EngineRefusal, type OpenEngine } from './engine.ts';
-import { fillUpperBand, isNarrowband } from './narrowband.ts';
+import { isNarrowband, NARROWBAND_TRANSFORM, takesNarrowband } from './narrowband.ts';
 import { type Decoder, type FoundWord, openPocketsphinxLibrary } from './pocketsphinx-library.ts';
 
 /** Short cuts hurt (its normalisation runs over the utterance), so it is cut only at pauses of a second. */
@@ -70,13 +70,12 @@ const factsOf = (model: EngineModel, slots: number): EngineFacts => ({
 
 const isSilent = (samples: Int16Array): boolean => samples.every((sample) => Math.abs(sample) <= SILENT_PEAK);
 
-const toSamples = ({ samples, sampleRate, bandHz }: Utterance): Int16Array => {
+const toSamples = ({ samples, sampleRate }: Utterance): Int16Array => {
   if (sampleRate !== SAMPLE_RATE) throw new EngineRefusal('PocketSphinx takes 16000 Hz only');
-  const filled = isNarrowband(bandHz) ? fillUpperBand(samples) : samples;
   const shortest = SHORTEST_SEC * SAMPLE_RATE;
-  if (filled.length >= shortest) return filled;
+  if (samples.length >= shortest) return samples;
   const padded = new Int16Array(shortest);
-  padded.set(filled);
+  padded.set(samples);
   return padded;
 };
 
@@ -152,6 +151,7 @@ export const openPocketsphinx: OpenEngine = async (model, slots, announce): Prom
   // Everything it does is in native code, so more than a decoder a core gains nothing and costs memory.
   const decoders = Math.min(slots, availableParallelism());
   const pool = createPool(create, await create(), decoders + EXPRESS_DECODERS);
+  const transforms = await takesNarrowband(hmm!);
   return {
     facts: factsOf(model, decoders),
     recognize: async (utterance, options) => {
@@ -163,9 +163,10 @@ export const openPocketsphinx: OpenEngine = async (model, slots, announce): Prom
       }
       if (isSilent(utterance.samples)) return { text: '', tokens: [], words: [] };
       const samples = toSamples(utterance);
+      const transform = transforms && isNarrowband(utterance.bandHz) ? NARROWBAND_TRANSFORM : undefined;
       return pool.use(async (decoder) => {
-        const heard = toRecognition(await decoder.decode(samples));
-        return heard.text === '' ? toRecognition(await decoder.decode(withQuietEnd(samples))) : heard;
+        const heard = toRecognition(await decoder.decode(samples, transform));
+        return heard.text === '' ? toRecognition(await decoder.decode(withQuietEnd(samples), transform)) : heard;
       });
     },
   };
