@@ -77,10 +77,10 @@ const attempt = async (task, button) => {
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  attempt(signIn, form.querySelector('button'));
+  void attempt(signIn, form.querySelector('button'));
 });
 byId('sign-out').addEventListener('click', (event) => {
-  attempt(async () => {
+  void attempt(async () => {
     await fetch(SESSION, { method: 'DELETE' });
     await load();
   }, event.currentTarget);
