@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { Provider } from 'oidc-provider';
+import type { CookieBrowser } from './cookie-browser.ts';
 
 export const CLIENT_ID = 'parley';
 export const CLIENT_SECRET = 'a-secret-of-at-least-32-characters!';
@@ -142,6 +143,23 @@ const changeAnswer = (response: ServerResponse, change: (answer: Json) => Promis
     });
     return response;
   }) as ServerResponse['end'];
+};
+
+export const isReceiver = (url: string): boolean => url.includes('/oauth/receiver');
+
+/** Signs in at the OpenID provider, from an address that leads there; answers the one it sends the browser back to. */
+export const signInAtOpenId = async (browser: CookieBrowser, from: string, login = 'olga'): Promise<string> => {
+  const form = await browser.follow(from, isReceiver);
+  if (isReceiver(form.url)) return form.url;
+  const action = /action="([^"]+)"/.exec(form.text)?.[1];
+  if (action === undefined) throw new Error(`no form but ${form.status} ${form.text}`);
+  const back = await browser.follow(new URL(action, form.url).href, isReceiver, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ prompt: 'login', login, password: 'any' }),
+  });
+  if (!isReceiver(back.url)) throw new Error(`not sent back but ${back.status} ${back.text}`);
+  return back.url;
 };
 
 export type PlainProvider = AsyncDisposable & {

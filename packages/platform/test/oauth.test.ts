@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { decodeJwt, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose';
+import { oauthAccounts } from '../src/scripts/samples/oauth-accounts.ts';
 import { type CookieBrowser, createCookieBrowser, type Visit } from './cookie-browser.ts';
 import {
   CLIENT_ID,
   CLIENT_SECRET,
+  isReceiver,
   type OpenIdProvider,
   type PlainProvider,
+  signInAtOpenId,
   startOpenIdProvider,
   startPlainProvider,
 } from './oauth-provider.ts';
@@ -88,25 +91,9 @@ describe('OAuth pages', () => {
   /** A provider like the usual one but for this. */
   const provider = (code: string, more: object) => make('model/oauth/Providers', { ...OPENID(), ...more, code });
 
-  const isReceiver = (url: string) => url.includes('/oauth/receiver');
-
-  /** Signs in at the OpenID provider; answers the address it sends the browser back to. */
-  const signInThere = async (browser: CookieBrowser, from: string, login = 'olga'): Promise<string> => {
-    const form = await browser.follow(from, isReceiver);
-    if (isReceiver(form.url)) return form.url;
-    const action = /action="([^"]+)"/.exec(form.text)?.[1];
-    assert.ok(action, form.text);
-    const back = await browser.follow(new URL(action, form.url).href, isReceiver, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ prompt: 'login', login, password: 'any' }),
-    });
-    assert.ok(isReceiver(back.url), back.text);
-    return back.url;
-  };
   /** Begins at our page and goes as far as the provider's answer. */
   const goThere = (browser: CookieBrowser, code = 'openid', login?: string): Promise<string> =>
-    signInThere(browser, `${platform.url}/oauth/redirect/${code}`, login);
+    signInAtOpenId(browser, `${platform.url}/oauth/redirect/${code}`, login);
   const askJson = (browser: CookieBrowser, url: string): Promise<Visit> =>
     browser.ask(url, { headers: { accept: 'application/json' } });
 
@@ -150,7 +137,7 @@ describe('OAuth pages', () => {
     assert.equal(initial.pkce_verifier, '*****');
     assert.ok(!JSON.stringify(initial).includes(parameters.state!), 'only a digest of the state is kept');
 
-    const back = await signInThere(browser, asked.href);
+    const back = await signInAtOpenId(browser, asked.href);
     const received = await browser.ask(back);
     assert.equal(received.status, 302, received.text);
     const enter = received.headers.get('location')!;
@@ -241,7 +228,7 @@ describe('OAuth pages', () => {
     const away = await browser.ask(`${platform.url}/oauth/redirect/openid`);
     const changed = new URL(away.headers.get('location')!);
     changed.searchParams.set('nonce', 'of-another-sign-in');
-    await refused(await askJson(browser, await signInThere(browser, changed.href)), 403, 'openid', /nonce/);
+    await refused(await askJson(browser, await signInAtOpenId(browser, changed.href)), 403, 'openid', /nonce/);
   });
 
   it('refuse a wrong issuer, in the answer and in the id_token', async () => {
@@ -473,5 +460,37 @@ describe('OAuth pages', () => {
     });
     assert.equal(entered.status, 429, entered.text);
     assert.equal(browser.cookie(platform.url, 'RSession'), undefined);
+  });
+
+  it('makes an account at the first sign-in, in the provider’s domain, where the script does', async () => {
+    await make('service/svcscripts', oauthAccounts.body);
+    const setting = `domain/settings/${oauthAccounts.setting}`;
+    const use = (value: string) => admin.call('PATCH', setting, { body: { value: { value } } });
+    assert.equal((await use(oauthAccounts.body.code)).status, 200);
+    await make('master/domains', { name: 'branch' });
+    await provider('branch-openid', { domain: 'branch' });
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const browser = createCookieBrowser();
+      const received = await browser.ask(await goThere(browser, 'branch-openid', 'newcomer'));
+      const entered = await browser.ask(platform.url + received.headers.get('location')!);
+      assert.equal(entered.status, 302, entered.text);
+      const session = JSON.parse((await browser.ask(`${platform.url}/rest/v1/iam/sessions/current`)).text);
+      assert.deepEqual(
+        [session.domain, session.login, session.name, session.roles],
+        ['branch', 'branch-openid:newcomer', 'newcomer of Elsewhere', []],
+      );
+      ids.push(session.user_id);
+    }
+    assert.equal(ids[0], ids[1]);
+    assert.equal((await use('no-such-script')).status, 200);
+    const browser = createCookieBrowser();
+    const received = await browser.ask(await goThere(browser));
+    await refused(
+      await askJson(browser, platform.url + received.headers.get('location')!),
+      404,
+      'openid',
+      /unknown_script/,
+    );
   });
 });

@@ -1,5 +1,6 @@
 /** Scripts that work as they are, to be put in with one command. */
 import type { Json } from '../../rest/json.ts';
+import { oauthAccounts } from './oauth-accounts.ts';
 import { signInWithCode } from './sign-in-with-code.ts';
 
 export type Sample = {
@@ -14,4 +15,4 @@ export type Sample = {
   readonly hints: readonly string[];
 };
 
-export const SAMPLES: readonly Sample[] = [signInWithCode];
+export const SAMPLES: readonly Sample[] = [signInWithCode, oauthAccounts];
