@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type Declaration, envNameOf, type Setting } from '@parley/kit/settings.ts';
 import { PLATFORM_SETTINGS } from '@parley/platform/settings.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
+import { SUPERVISOR_SETTINGS } from '../packages/parley/src/settings.ts';
 
 const PATH = new URL('../docs/settings.md', import.meta.url);
 
@@ -69,7 +70,7 @@ const page = [
   '',
   'A setting comes from, in this order: `--set KEY=VALUE` on the command line, the environment, `parley.yaml` (or the file',
   'that `--config` or `PARLEY_CONFIG` names), its default. In the file, shared settings stand at the top, the others under',
-  '`speech:` or `platform:`; on the command line their keys begin with `speech.` or `platform.`. An empty variable counts as',
+  '`speech:`, `platform:` or `supervisor:`; on the command line their keys begin with that word and a dot. An empty variable counts as',
   'not set. Durations are written `500ms`, `30s`, `15m`, `4h`, `30d`; sizes `512 MiB`. `npm start -- config check` prints what',
   'is in force, without secrets.',
   '',
@@ -97,6 +98,11 @@ const page = [
   '',
   ...HEAD,
   ...rowsOf('platform', PLATFORM_SETTINGS, false),
+  '',
+  '## supervisor',
+  '',
+  ...HEAD,
+  ...rowsOf('supervisor', SUPERVISOR_SETTINGS, false),
   '',
 ].join('\n');
 

@@ -24,7 +24,7 @@ export type ToService =
   | { readonly type: 'log-level'; readonly level: LogLevel }
   | Note;
 export type FromService =
-  | { readonly type: 'ready'; readonly url: string }
+  | { readonly type: 'ready'; readonly url: string; readonly logLevel?: LogLevel }
   /** `rssBytes`: memory of the service's process. */
   | { readonly type: 'pong'; readonly rssBytes: number }
   | Note;
@@ -113,7 +113,7 @@ const serve = async <D extends Declaration>(
 ): Promise<void> => {
   await using running = await service.start(settings, log, around.signal, around);
   log.info({ url: running.url }, 'ready');
-  around.line?.send({ type: 'ready', url: running.url });
+  around.line?.send({ type: 'ready', url: running.url, logLevel: log.level as LogLevel });
   await aborted(around.signal);
   log.info('ending');
 };

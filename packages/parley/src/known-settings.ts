@@ -3,6 +3,7 @@ import type { CommandLine } from '@parley/kit/command-line.ts';
 import type { Declaration } from '@parley/kit/settings.ts';
 import { PLATFORM_SETTINGS } from '@parley/platform/settings.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
+import { SUPERVISOR_SETTINGS } from './settings.ts';
 
 const keysOf = (section: string, declaration: Declaration): string[] =>
   Object.entries(declaration).map(([key, { shared }]) => (shared ? key : `${section}.${key}`));
@@ -10,6 +11,7 @@ const keysOf = (section: string, declaration: Declaration): string[] =>
 const KNOWN: ReadonlySet<string> = new Set([
   ...keysOf('speech', SPEECH_SETTINGS),
   ...keysOf('platform', PLATFORM_SETTINGS),
+  ...keysOf('supervisor', SUPERVISOR_SETTINGS),
 ]);
 
 /** Dotted paths of a nested tree down to what is a value; a mapping that is itself a setting counts as one. */

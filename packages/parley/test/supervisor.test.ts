@@ -5,13 +5,22 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSilentLog } from '@parley/kit/log.ts';
-import { type NodeRecord, type NodeSpec, startSupervisor } from '../src/supervisor.ts';
+import type { NodeSpec } from '../src/supervisor/child.ts';
+import type { NodeRecord } from '../src/supervisor/node.ts';
+import { startSupervisor } from '../src/supervisor.ts';
 
 const MODULE = fileURLToPath(new URL('fixtures/node.ts', import.meta.url));
 const log = createSilentLog();
 const limits = { heartbeatMs: 100, firstBackOffMs: 10, lastBackOffMs: 20, stopGraceMs: 5000 };
 
-const spec = (name: string, ...args: string[]): NodeSpec => ({ name, module: MODULE, args });
+const spec = (name: string, ...args: string[]): NodeSpec => ({
+  name,
+  role: name,
+  kind: 'test',
+  index: 1,
+  module: MODULE,
+  args: [name, ...args],
+});
 
 /** Ready messages as they come; `next` waits for one. */
 const createReadyQueue = () => {

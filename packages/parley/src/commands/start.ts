@@ -1,41 +1,34 @@
-/** `parley start | speech | platform`: the services under one supervisor, until a signal. */
-import { fileURLToPath } from 'node:url';
+/** `parley start | speech | platform`: the services under one supervisor, until a signal or the end of its root node. */
 import { aborted } from '@parley/kit/abort.ts';
 import { createLog } from '@parley/kit/log.ts';
+import { readSettings } from '@parley/kit/settings.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { type NodeRecord, type NodeSpec, startSupervisor } from '../supervisor.ts';
+import { checkSupervisorSettings, SUPERVISOR_SETTINGS } from '../settings.ts';
+import { SERVICE_MAKERS } from '../supervisor/kinds.ts';
+import type { NodeRecord } from '../supervisor/node.ts';
+import { startServer } from '../supervisor/server.ts';
 
-const MODULES = {
-  speech: import.meta.resolve('@parley/speech/main.ts'),
-  platform: import.meta.resolve('@parley/platform/main.ts'),
-} as const;
-
-type Service = keyof typeof MODULES;
-
-const specOf = (service: Service, context: CommandContext): NodeSpec => ({
-  name: service,
-  module: fileURLToPath(MODULES[service]),
-  args: context.line.shared,
-});
-
-const superviseUntilSignal = async (services: readonly Service[], context: CommandContext): Promise<number> => {
-  const log = createLog('parley', 'warn');
-  const onReady = (record: NodeRecord): void => {
-    context.out.write(`${record.name.padEnd(9)} ${record.url}  ready${record.restarts > 0 ? ' again' : ''}\n`);
+const superviseUntilSignal = async (kinds: readonly string[], context: CommandContext): Promise<number> => {
+  const { line, out, signal } = context;
+  const { values: settings } = readSettings(SUPERVISOR_SETTINGS, { section: 'supervisor', ...line });
+  checkSupervisorSettings(settings);
+  const onReady = ({ role, index, name, url, restarts }: NodeRecord): void => {
+    const shown = index === 1 ? role : name;
+    out.write(`${shown.padEnd(9)} ${url}  ready${restarts > 0 ? ' again' : ''}\n`);
   };
-  const specs = services.map((service) => specOf(service, context));
-  await using supervisor = startSupervisor(specs, { log, onReady });
-  await Promise.race([aborted(context.signal), supervisor.failed]);
+  const log = createLog('parley', 'warn');
+  await using server = await startServer({ settings, line, log, kinds, makers: SERVICE_MAKERS, onReady });
+  await Promise.race([aborted(signal), server.ended]);
   return 0;
 };
 
-const commandFor = (name: string, summary: string, services: readonly Service[]): Command => ({
+const commandFor = (name: string, summary: string, kinds: readonly string[]): Command => ({
   name,
   usage: '',
   summary,
   run: async (args, context) => {
     if (args.length > 0) throw new Error(`${name} takes no arguments; did you mean --set ${args[0]}?`);
-    return superviseUntilSignal(services, context);
+    return superviseUntilSignal(kinds, context);
   },
 });
 

@@ -1,0 +1,173 @@
+/** What a supervisor knows and does: the plan, its nodes and those of others, log levels, commands. */
+import type { CommandLine } from '@parley/kit/command-line.ts';
+import type { Log } from '@parley/kit/log.ts';
+import type { Cluster } from '@parley/platform/nodes/cluster.ts';
+import { type NodeLogLevel, toLogLevel, toNodeLogLevel } from '@parley/platform/nodes/log-levels.ts';
+import type { NodeCommand, Refusal } from '@parley/platform/nodes/messages.ts';
+import { fullNameOf, type NodeFacts } from '@parley/platform/nodes/node.ts';
+import { type Plan, type PlannedNode, placeOf, plannedNodes } from '@parley/platform/nodes/plan.ts';
+import type { SupervisorSettings } from '../settings.ts';
+import type { Supervisor } from '../supervisor.ts';
+import type { NodeSpec } from './child.ts';
+import { addressOf, allFacts, rootFacts, type ServerFacts, toNodeFacts } from './facts.ts';
+import type { Kept } from './kept.ts';
+import type { SpecMaker } from './kinds.ts';
+import type { Sockets } from './sockets.ts';
+
+export type InstallationParts = {
+  readonly settings: SupervisorSettings;
+  readonly line: CommandLine;
+  readonly log: Log;
+  readonly kinds: readonly string[];
+  readonly makers: Readonly<Record<string, SpecMaker>>;
+  readonly server: string;
+  readonly kept: Kept;
+  readonly sockets: Sockets;
+  /** Several processes may work on the rows. */
+  readonly isShared: boolean;
+  /** Ends this server. */
+  end(): void;
+  /** Something about some node changed. */
+  changed(): void;
+};
+
+export type Installation = {
+  readonly server: string;
+  /** Starts what the plan says, and goes on doing so. */
+  run(supervisor: Supervisor, cluster: Cluster | undefined): Promise<void>;
+  /** Every node there is. */
+  all(): NodeFacts[];
+  levelOf(name: string): NodeLogLevel | undefined;
+  takePlan(plan: Plan): void;
+  execute(command: NodeCommand): Promise<Refusal | undefined>;
+  /** The same; resolves when the others can read of what it changed. */
+  executeForOthers(command: NodeCommand): Promise<Refusal | undefined>;
+  /** One of the own nodes changed. */
+  changed(): void;
+  /** The nodes or the life of another server changed, or the plan did. */
+  othersChanged(): void;
+};
+
+/** For the answer to whoever ended the root node. */
+const FAREWELL_MS = 200;
+
+export const createInstallation = (parts: InstallationParts): Installation => {
+  const { server, kept, log } = parts;
+  const startedAtMs = Date.now();
+  const levels = new Map(kept.levels());
+  log.level = toLogLevel(levels.get(server) ?? toNodeLogLevel(log.level));
+  let supervisor: Supervisor | undefined;
+  let cluster: Cluster | undefined;
+
+  const plan = (): Plan | undefined => cluster?.plan() ?? kept.plan();
+  const place = (): ServerFacts => placeIn(parts, plan());
+  const own = (): NodeFacts[] => {
+    const here = place();
+    const root = rootFacts(here, startedAtMs, levels.get(server) ?? toNodeLogLevel(log.level));
+    return [root, ...(supervisor?.nodes() ?? []).map((record) => toNodeFacts(record, here, levels.get(record.name)))];
+  };
+  const all = (): NodeFacts[] => allFacts([...own(), ...(cluster?.others() ?? [])], plan());
+  const reconcile = createReconciler(
+    parts,
+    () => supervisor,
+    () => ({
+      content: plan()?.content,
+      server,
+      kinds: parts.kinds,
+      alive: cluster?.alive(),
+    }),
+  );
+  const changed = (): void => {
+    void cluster?.publish(own());
+    parts.changed();
+  };
+  const setLevel = (name: string, level: NodeLogLevel, persist: boolean): undefined => {
+    levels.set(name, level);
+    if (persist) kept.keepLevel(name, level);
+    if (name === server) log.level = toLogLevel(level);
+    else supervisor?.setLevel(name, toLogLevel(level));
+    changed();
+  };
+  const execute = async (command: NodeCommand): Promise<Refusal | undefined> => {
+    const facts = all().find((each) => fullNameOf(each) === command.node);
+    if (!facts || facts.server !== server) return 'unknown';
+    if (command.do === 'set-level') return setLevel(facts.name, command.level, command.persist);
+    return facts.name === server ? endRoot(parts) : endNode(supervisor, facts.name);
+  };
+  return {
+    server,
+    all,
+    levelOf: (name) => levels.get(name),
+    execute,
+    executeForOthers: async (command) => {
+      const refused = await execute(command);
+      await cluster?.publish(own());
+      return refused;
+    },
+    takePlan: (next) => {
+      if (next.lwt === plan()?.lwt) return;
+      kept.keepPlan(next);
+      cluster?.offerPlan(next);
+      void reconcile().then(changed);
+    },
+    changed,
+    othersChanged: () => {
+      const shared = cluster?.plan();
+      if (shared && shared.lwt !== kept.plan()?.lwt) kept.keepPlan(shared);
+      void reconcile().then(parts.changed);
+    },
+    run: async (runs, joined) => {
+      supervisor = runs;
+      cluster = joined;
+      await reconcile();
+      changed();
+    },
+  };
+};
+
+/** Where this server stands: by the configuration, else by its settings. */
+const placeIn = ({ server, settings }: InstallationParts, plan: Plan | undefined): ServerFacts => {
+  const { site, address } = placeOf(plan?.content, server);
+  return { server, site: site ?? settings.site, address: address ?? addressOf(settings.address, settings.host) };
+};
+
+const endRoot = ({ settings, end }: InstallationParts): Refusal | undefined => {
+  if (!settings.supervised) return 'not-supervised';
+  setTimeout(end, FAREWELL_MS);
+  return undefined;
+};
+
+const endNode = (supervisor: Supervisor | undefined, name: string): Refusal | undefined =>
+  supervisor?.restart(name) ? undefined : 'unknown';
+
+/** Makes the supervisor run what the plan says, one time after another. */
+const createReconciler = (
+  { makers, line, sockets, settings, isShared, log }: InstallationParts,
+  supervisorOf: () => Supervisor | undefined,
+  viewOf: () => Parameters<typeof plannedNodes>[0],
+): (() => Promise<void>) => {
+  let running: Promise<void> = Promise.resolve();
+  const makerParts = { line, sockets, memoryLimitBytes: settings.memory_limit };
+  const make = async (planned: PlannedNode): Promise<NodeSpec | undefined> => {
+    try {
+      return await makers[planned.kind]?.(planned, makerParts);
+    } catch (thrown) {
+      log.error({ node: planned.name, err: thrown }, 'node cannot be made');
+      return undefined;
+    }
+  };
+  const reconcile = async (): Promise<void> => {
+    const specs: NodeSpec[] = [];
+    for (const planned of plannedNodes(viewOf())) {
+      // Two processes must not write one SQLite file; the check of configurations says so as well.
+      const isSecond = !isShared && planned.kind === 'platform' && specs.some(({ kind }) => kind === 'platform');
+      const spec = isSecond ? undefined : await make(planned);
+      if (spec) specs.push(spec);
+    }
+    supervisorOf()?.apply(specs);
+  };
+  return () => {
+    running = running.then(reconcile);
+    return running;
+  };
+};
