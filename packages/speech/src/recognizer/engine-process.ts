@@ -20,6 +20,9 @@ const die = (): void => {
 
 const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
+/** Unix ms with fractions. */
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
 const announce = (doing: string): void => say({ kind: 'announce', doing });
 
 const openEngine = async (model: EngineModel, slots: number): Promise<Engine> => {
@@ -50,9 +53,12 @@ const readVersions = async (libraryPaths: readonly string[]): Promise<EngineVers
 };
 
 const recognize = async (engine: Engine, message: Extract<ToEngine, { kind: 'recognize' }>): Promise<void> => {
-  const { id } = message;
+  const { id, traceparent } = message;
+  const startMs = nowMs();
   try {
-    say({ kind: 'recognized', id, recognition: await engine.recognize(message.utterance, message.options) });
+    const recognition = await engine.recognize(message.utterance, message.options);
+    const worked = traceparent === undefined ? {} : { worked: { traceparent, startMs, endMs: nowMs() } };
+    say({ kind: 'recognized', id, recognition, ...worked });
   } catch (thrown) {
     const refusal = thrown instanceof EngineRefusal ? thrown : undefined;
     say({

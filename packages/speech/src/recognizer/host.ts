@@ -3,11 +3,12 @@
  * flight, limits on silence, time and memory. No native code runs here.
  */
 import type { Log } from '@parley/kit/log.ts';
+import type { Tracing } from '@parley/kit/tracing.ts';
 import { problem } from '../core/codes.ts';
 import type { Death } from './child.ts';
 import { createLine, type Entry, type Line } from './line.ts';
 import { type LoadedChild, loadFaultOf, loadModel } from './load.ts';
-import type { FromEngine } from './messages.ts';
+import type { EngineWork, FromEngine } from './messages.ts';
 import type { EngineFacts, EngineModel, Recognition, RecognizeOptions, Recognizer, Utterance } from './recognizer.ts';
 import { type Watch, watchChild } from './watch.ts';
 
@@ -25,6 +26,8 @@ export type RecognizerOptions = {
   readonly onEnd?: (planned: boolean) => void;
   /** Told of each utterance that was heard: its length, and its time in the engine with what waited before it there. */
   readonly onRecognized?: (audioSec: number, tookSec: number) => void;
+  /** Tells the engine process which trace an utterance belongs to, and notes when it worked on it. */
+  readonly tracing?: Tracing;
   /** Gives up the first load; without effect once the model is loaded. */
   readonly signal?: AbortSignal;
 };
@@ -33,6 +36,7 @@ type Task = Entry & {
   readonly id: number;
   readonly utterance: Utterance;
   readonly options: RecognizeOptions;
+  readonly traceparent: string | undefined;
   /** False once the caller has its answer or has gone. */
   wanted: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -84,12 +88,20 @@ const onMessage = (host: Host, message: FromEngine): void => {
   const task = host.tasks.get(message.id);
   if (!task) return;
   host.current?.watch.countServed();
+  if (message.kind === 'recognized') traceWork(host, message.worked);
   const outcome =
     message.kind === 'recognized'
       ? message.recognition
       : problem(message.code, message.message, { param: message.param });
   finish(host, task, outcome);
   pump(host);
+};
+
+const traceWork = ({ options: { tracing }, current, model }: Host, worked: EngineWork | undefined): void => {
+  if (!worked || !tracing) return;
+  const attributes = { 'process.pid': current?.child.pid ?? 0, 'parley.model': model.id };
+  const span = tracing.start('engine', { parent: worked.traceparent, startMs: worked.startMs, attributes });
+  span.end(undefined, worked.endMs);
 };
 
 const onDeath = (host: Host, death: Death): void => {
@@ -160,8 +172,9 @@ const ensureLoaded = (host: Host): void => {
 };
 
 const dispatch = (child: LoadedChild['child'], task: Task): boolean => {
-  const { id, utterance, options } = task;
-  if (!child.send({ kind: 'recognize', id, utterance, options })) return false;
+  const { id, utterance, options, traceparent } = task;
+  const context = traceparent === undefined ? {} : { traceparent };
+  if (!child.send({ kind: 'recognize', id, utterance, options, ...context })) return false;
   const soundSec = utterance.samples.length / utterance.sampleRate;
   const limitMs = UTTERANCE_TIMEOUT_MS + UTTERANCE_TIMEOUT_MS_PER_SEC * soundSec;
   task.timer = setTimeout(() => child.kill(`spent ${Math.round(limitMs / 1000)} s on one utterance`), limitMs);
@@ -205,7 +218,17 @@ const submit = (host: Host, utterance: Utterance, options: RecognizeOptions, sig
       else resolve(outcome);
     };
     host.lastId += 1;
-    const task: Task = { id: host.lastId, utterance, options, wanted: true, deaths: 0, timer: undefined, settle };
+    const traceparent = host.options.tracing?.current();
+    const task: Task = {
+      id: host.lastId,
+      utterance,
+      options,
+      traceparent,
+      wanted: true,
+      deaths: 0,
+      timer: undefined,
+      settle,
+    };
     signal.addEventListener('abort', onAbort, { once: true });
     host.tasks.set(task.id, task);
     host.line.add(task);

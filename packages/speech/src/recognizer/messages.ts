@@ -15,6 +15,9 @@ export type EngineVersions = {
 /** Why an engine declines something before native code sees it; the codes are the service's. */
 export type RefusalCode = 'inference_failed' | 'capability_unavailable' | 'invalid_audio';
 
+/** When the engine worked on something that is traced, unix ms. */
+export type EngineWork = { readonly traceparent: string; readonly startMs: number; readonly endMs: number };
+
 export type ToEngine =
   | { readonly kind: 'load'; readonly model: EngineModel; readonly slots: number }
   | {
@@ -22,6 +25,8 @@ export type ToEngine =
       readonly id: number;
       readonly utterance: Utterance;
       readonly options: RecognizeOptions;
+      /** Trace context of this utterance; the answer then tells when the engine worked on it. */
+      readonly traceparent?: string;
     }
   | { readonly kind: 'ping'; readonly id: number }
   | { readonly kind: 'versions'; readonly libraryPaths: readonly string[] }
@@ -32,7 +37,12 @@ export type FromEngine =
   | { readonly kind: 'announce'; readonly doing: string }
   | { readonly kind: 'loaded'; readonly facts: EngineFacts }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'recognized'; readonly id: number; readonly recognition: Recognition }
+  | {
+      readonly kind: 'recognized';
+      readonly id: number;
+      readonly recognition: Recognition;
+      readonly worked?: EngineWork;
+    }
   | {
       readonly kind: 'failed';
       readonly id: number;
