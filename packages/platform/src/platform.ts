@@ -12,6 +12,7 @@ import { openSecretBox, type SecretBox } from './domains/secrets.ts';
 import type { Domain } from './domains/types.ts';
 import type { SipAccount, SipAccounts } from './endpoints/own-user.ts';
 import { furnishDomain } from './first-run.ts';
+import { createLicences, type Licences } from './licence/licence.ts';
 import { clearModelRows, type Model, openModel } from './model/model.ts';
 import { createResources, type Resources, type ResourcesParts } from './resources/all.ts';
 import { contentInForce } from './resources/configurations.ts';
@@ -34,6 +35,7 @@ export type Platform = AsyncDisposable & {
   readonly secrets: SecretBox;
   readonly model: Model;
   /** Where expressions of scripts run. */
+  readonly licences: Licences;
   readonly sandbox: Sandbox;
   readonly sipAccounts: SipAccounts;
   /** Removes everything of a domain that is no more; who asks again while it runs waits for the same. */
@@ -48,7 +50,7 @@ export type Platform = AsyncDisposable & {
 const MAX_SIP_ACCOUNTS = 1000;
 
 /** What is made after the resources that need it. */
-type Late = { engine?: Engine; ban?: Ban };
+type Late = { engine?: Engine; ban?: Ban; licences?: Licences };
 
 /** A resource's check of a password, through the ban once there is one. */
 const createVerify =
@@ -72,7 +74,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     openModel({ ...modelParts(values), store, secrets, log, fileRoots, stamp, domains: domainsOf }),
   );
   const sandbox = stack.use(createSandbox({ log }));
-  const clearing = createClearing(domainsOf, model);
+  const clearing = createClearing(domainsOf, model, () => late.licences!.quota.recount());
   const resources = createResources({
     storages: { roots: fileRoots },
     users: {
@@ -98,7 +100,9 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
       masterName: values['bootstrap.domain'],
     }),
   );
-  const writer = createWriter({ domains, resources: resources.all, secrets, clock: systemClock, stamp });
+  const licences = createLicences({ ...licenceParts(values), store, secrets, log, domains: () => domains, stamp });
+  const { quota } = licences;
+  const writer = createWriter({ domains, resources: resources.all, secrets, clock: systemClock, quota, stamp });
   const engine: Engine = {
     domains,
     writer,
@@ -107,7 +111,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     isStrict: values.strict_fields,
     exportsSecrets: values['export.secrets'],
   };
-  late.engine = engine;
+  Object.assign(late, { engine, licences });
   const owned = stack.move();
   return {
     engine,
@@ -116,6 +120,7 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
     secrets,
     model,
     sandbox,
+    licences,
     clearDomain: clearing.run,
     sipAccounts: { of: (home, userId) => sipAccountsOf(engine, model, home, userId) },
     aliasOf: (host) => aliasIn(domains.master, host),
@@ -127,17 +132,21 @@ export const openPlatform = async (values: PlatformSettings, store: Store, log: 
   };
 };
 
+const licenceParts = (values: PlatformSettings) => ({ clock: systemClock, vendorKeys: values['license.vendor_keys'] });
+
 const modelParts = (values: PlatformSettings) => ({
   clock: systemClock,
   dataDir: values.data_dir,
   maxFileBytes: values['files.max_bytes'],
 });
 
-const createClearing = (domainsOf: () => LoadedDomains, model: Model) => {
+const createClearing = (domainsOf: () => LoadedDomains, model: Model, recount: () => Promise<void>) => {
   const running = new Map<string, Promise<void>>();
   const clear = async (name: string): Promise<void> => {
     await clearModelRows(model, await domainsOf().prepare(name));
     await domainsOf().clear(name);
+    // Its rows went without being counted one by one.
+    await recount();
   };
   const run = (name: string): Promise<void> => {
     const known = running.get(name);

@@ -68,6 +68,10 @@ export const PLATFORM_SETTINGS = {
     [],
     'Hosts (host:port) of OAuth providers that may be reached without TLS; for tests.',
   ),
+  'license.vendor_keys': list(
+    [],
+    'Public keys of the vendor whose licences are taken: 32 bytes (Ed25519) as base64url each.',
+  ),
   'files.max_bytes': bytes('256 MiB', 'Largest attachment.'),
   'files.roots': list([], 'Folders that storages of type fs may lie in; the data folder always may.'),
 } satisfies Declaration;

@@ -16,6 +16,7 @@ import { createDbUsersEndpoints } from './endpoints/db-users.ts';
 import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
+import { createLicenseEndpoints } from './endpoints/license.ts';
 import { createNodesEndpoints } from './endpoints/nodes.ts';
 import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
@@ -132,6 +133,7 @@ const createEndpoints = (
     ...createIntegrationTokenEndpoints(tokens),
     ...createSipEndpoints(sipAccounts),
     ...createDbUsersEndpoints({ accounts: dbAccounts, isStrict: engine.isStrict }),
+    ...createLicenseEndpoints(platform.licences),
     ...more,
     createOpenApiEndpoint(() => endpoints, VERSION),
   ];

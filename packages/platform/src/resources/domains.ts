@@ -27,6 +27,7 @@ export const createDomainsResource = (parts: DomainsResourceParts): Resource =>
     domain: 'master',
     unique: ['name'],
     lookup: ['name'],
+    licensed: () => 'domains',
     list: ['id', 'name', 'is_master', 'parent', 'solution', 'opts.title', 'opts.comment', 'ext.lwt', 'ext.ct'],
     fields: {
       name: key({ required: true, fixed: true, maxLength: 253 }),

@@ -19,6 +19,7 @@ export const integrationPoints = defineResource({
   summary: 'integration channels',
   unique: ['code', 'token_local'],
   lookup: ['code', 'token_local'],
+  licensed: ({ type }) => (type === 'public' ? 'webservice_public' : 'webservice_subscr'),
   // Both spellings of the specification, so that a client finds the one it reads.
   list: [
     'id',

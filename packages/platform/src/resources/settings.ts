@@ -1,5 +1,5 @@
 /** `domain/settings`: values of a domain by key. A PATCH makes a setting only when its key is one the platform knows. */
-import { problem } from '../codes.ts';
+import { cannotApply, problem } from '../codes.ts';
 import { anything, type Field, integer, key, list, object, text } from '../rest/field.ts';
 import { isSame } from '../rest/json.ts';
 import { defineResource } from '../rest/resource.ts';
@@ -42,6 +42,9 @@ const GUARDED = new Set([
   'svcscript_rights',
 ]);
 
+/** Counts of licensed items: what limits are held against. */
+const COUNTERS = 'license_ownership';
+
 const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
 
 export const settings = defineResource({
@@ -57,8 +60,11 @@ export const settings = defineResource({
     value: object({}, { fallback: {}, maxBytes: 262_144, description: 'An object; a scalar stands under `value`.' }),
   },
   patchMakes: isKnownSetting,
-  beforeSave: (draft, previous, { caller }) => {
+  beforeSave: (draft, previous, { caller, domain }) => {
     const name = String(draft.key);
+    if (name === COUNTERS && domain.isMaster && !isSame(draft.value, previous?.value)) {
+      throw cannotApply('value', 'is counted by the platform');
+    }
     const schema = isKnownSetting(name) ? REGISTRY[name] : undefined;
     if (schema) draft.value = schema.check(draft.value, 'value');
     if (GUARDED.has(name) && !isSame(draft.value, previous?.value) && !caller.covers(EVERYTHING)) {

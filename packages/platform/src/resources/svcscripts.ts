@@ -20,6 +20,7 @@ export const createSvcscripts = ({ check, compile }: ScriptChecks): Resource =>
     summary: 'service scripts',
     unique: ['code'],
     lookup: ['code'],
+    licensed: () => 'svcscripts',
     list: ['id', 'code', 'name', 'projectid', 'ext.lwt', 'ext.ct'],
     fields: {
       code: key({ required: true }),

@@ -57,6 +57,23 @@ const sealMembers = (box: SecretBox, names: ReadonlySet<string>, value: Json, pr
   return sealed;
 };
 
+/** How many more of each licensed item there are afterwards. */
+export const licensedDelta = (changed: readonly Planned[]): Map<string, number> => {
+  const delta = new Map<string, number>();
+  const count = (resource: Resource, entity: Json | Entity | undefined, by: number): void => {
+    const item = entity && resource.licensed?.(entity);
+    if (item === undefined) return;
+    const sum = (delta.get(item) ?? 0) + by;
+    if (sum === 0) delta.delete(item);
+    else delta.set(item, sum);
+  };
+  for (const { resource, before, next } of changed) {
+    count(resource, before?.entity, -1);
+    count(resource, next, 1);
+  }
+  return delta;
+};
+
 const withoutStamps = (entity: Json | Entity): Json => {
   const { ext, ...rest } = entity as Json;
   if (!isObject(ext)) return entity as Json;

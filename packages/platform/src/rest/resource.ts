@@ -74,6 +74,8 @@ export type Declaration = {
   readonly counters?: readonly string[];
   /** Grows with the people served: may leave memory for the database when there are too many rows. */
   readonly isGrowing?: boolean;
+  /** The item of the licence that an entity counts as, if any. */
+  licensed?(entity: Entity): string | undefined;
   /** Sets further stamps when the write is certain. */
   stamp?(draft: Json, lwt: string): Json;
   /** Stored beside the fields, set by `beforeSave`, never shown: not in answers, journal, filters or exports. */
@@ -84,7 +86,10 @@ export type Declaration = {
 };
 
 export type Resource = Required<Pick<Declaration, 'path' | 'kind' | 'fields' | 'summary'>> &
-  Pick<Declaration, 'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show' | 'stamp' | 'patchMakes'> & {
+  Pick<
+    Declaration,
+    'alias' | 'prepare' | 'beforeSave' | 'beforeRemove' | 'show' | 'stamp' | 'patchMakes' | 'licensed'
+  > & {
     readonly domain: DomainType;
     readonly id: string;
     readonly verbs: ReadonlySet<Verb>;
@@ -167,7 +172,7 @@ const withCommon = ({ opts: ownOpts, ext: ownExt, ...own }: Fields): Fields => (
   ext: ownExt ?? ext(),
 });
 
-const HOOKS = ['alias', 'prepare', 'beforeSave', 'beforeRemove', 'show', 'stamp', 'patchMakes'] as const;
+const HOOKS = ['alias', 'prepare', 'beforeSave', 'beforeRemove', 'show', 'stamp', 'patchMakes', 'licensed'] as const;
 
 /** The optional parts that were given. */
 const hooksOf = (declared: Declaration): Pick<Declaration, (typeof HOOKS)[number]> =>

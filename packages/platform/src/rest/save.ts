@@ -15,7 +15,17 @@ import type { DomainView, Seen } from '../domains/view.ts';
 import { createEntry } from '../journal/entry.ts';
 import { isObject, type Json } from './json.ts';
 import { createNumbers, type Numbers } from './numbers.ts';
-import { isChanged, type Plan, type Planned, planOther, sealSecrets, uniqueOf, wantedKeys } from './plan.ts';
+import {
+  isChanged,
+  licensedDelta,
+  type Plan,
+  type Planned,
+  planOther,
+  sealSecrets,
+  uniqueOf,
+  wantedKeys,
+} from './plan.ts';
+import type { Quota, Usage } from './quota.ts';
 import { createReservations, type Wanted } from './reservations.ts';
 import type { Mode, Resource, SaveContext } from './resource.ts';
 import { etagOf, redact } from './show.ts';
@@ -44,6 +54,8 @@ type WriterParts = {
   readonly resources: readonly Resource[];
   readonly secrets: SecretBox;
   readonly clock: Clock;
+  /** Limits of the licence. */
+  readonly quota: Quota;
   stamp(after?: string): string;
 };
 
@@ -54,6 +66,8 @@ type Formed = {
   readonly counters: ReadonlyMap<string, number>;
   readonly wanted: readonly Wanted[];
   readonly guards: readonly Change[];
+  /** Counters of the licence that change with it. */
+  readonly usage: Usage | undefined;
 };
 
 /** Done, or what to wait for, without the lock, before it is tried again. */
@@ -96,7 +110,8 @@ export const createWriter = (parts: WriterParts): Writer => {
     const changed = [...plan.values()].filter(isChanged);
     // One node alone has its locks for this.
     const guards = isShared ? guardsOf(view.seen, plan, since) : [];
-    return { held, changed, counters, wanted: wantedKeys(view, changed), guards };
+    const wanted = wantedKeys(view, changed);
+    return { held, changed, counters, wanted, guards, usage: usageOf(parts, changed) };
   };
 
   const attempt = async (request: WriteRequest): Promise<Outcome> => {
@@ -110,8 +125,11 @@ export const createWriter = (parts: WriterParts): Writer => {
     if (busy !== undefined) return { again: () => busy };
     const release = reservations.reserve(formed.wanted);
     try {
-      return { held: await commit(parts, request, formed) };
+      const held = await commit(parts, request, formed);
+      if (formed.usage) await parts.quota.settle(formed.usage);
+      return { held };
     } catch (thrown) {
+      if (isAboutUsage(thrown, formed.usage)) return { again: parts.quota.refresh };
       return { again: recovery(thrown, request, formed.changed, numbers) };
     } finally {
       release();
@@ -125,15 +143,21 @@ export const createWriter = (parts: WriterParts): Writer => {
       const held = await domain.read((rows) => rows.get(resource.kind, id));
       const isAlone = resource.isExclusive(request.mode, request.body, held);
       for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
+        const job = resource.licensed ? () => parts.quota.alone(() => attempt(request)) : () => attempt(request);
         const outcome = isAlone
-          ? await domain.locks.exclusive(() => attempt(request))
-          : await domain.locks.entity(`${resource.kind}/${id}`, () => attempt(request));
+          ? await domain.locks.exclusive(job)
+          : await domain.locks.entity(`${resource.kind}/${id}`, job);
         if ('held' in outcome) return outcome.held;
         await outcome.again();
       }
       throw problem('unavailable', { retryAfterSec: 1 });
     },
   };
+};
+
+const usageOf = ({ quota }: WriterParts, changed: readonly Planned[]): Usage | undefined => {
+  const delta = licensedDelta(changed);
+  return delta.size > 0 ? quota.claim(delta) : undefined;
 };
 
 const checkMatch = (ifMatch: string, held: Held | undefined): void => {
@@ -170,7 +194,7 @@ const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json 
 const commit = async (
   parts: WriterParts,
   { resource: own, domain, caller, id: ownId, along = [] }: WriteRequest,
-  { held, changed, counters, guards }: Formed,
+  { held, changed, counters, guards, usage }: Formed,
 ): Promise<Held | undefined> => {
   const ready = changed.map((planned) => ({ ...planned, next: stamped(parts, planned) }));
   const dtutc = parts.stamp();
@@ -182,11 +206,15 @@ const commit = async (
       : { op: 'drop', kind, id, expect };
     return [row, { op: 'journal', entry: entryOf(resource, id, before, next, caller, dtutc) }];
   });
+  const isUsageHere = usage?.domain === domain.name;
+  if (usage && isUsageHere) changes.push(usage.change);
   const numbered = changes.length;
   for (const [counter, value] of counters) {
     changes.push({ op: 'put', kind: 'counter', id: counter, data: { value }, quiet: true });
   }
-  const { seq, versions } = await parts.domains.store.commit(domain.name, [...guards, ...changes, ...along]);
+  const also = usage && !isUsageHere ? [{ domain: usage.domain, changes: [usage.change] }] : [];
+  const all = [...guards, ...changes, ...along];
+  const { seq, versions } = await parts.domains.store.commit(domain.name, all, also);
   const applied = ready.map(({ resource: { kind }, id, before, next }) => {
     const version = versions.get(`${kind}/${id}`);
     return {
@@ -201,6 +229,10 @@ const commit = async (
   if (!now) return held;
   return now.row && (domain.collection(own.kind).peek(ownId) ?? { id: ownId, ...now.row });
 };
+
+/** Somebody else counted licensed items meanwhile. */
+const isAboutUsage = (thrown: unknown, usage: Usage | undefined): boolean =>
+  thrown instanceof Conflict && thrown.kind === usage?.change.kind && thrown.id === usage.change.id;
 
 const entryOf = (
   resource: Resource,
