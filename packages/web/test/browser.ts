@@ -82,6 +82,14 @@ export const openPage = async (
 export const hasNoOverflow = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
 
+/** Waits until the expression is true, looking once a frame. Playwright's own way evaluates within the page's policy. */
+export const waitUntil = async (page: Page, expression: string): Promise<void> => {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => ((${expression}) ? resolve() : requestAnimationFrame(look));
+    look();
+  })`);
+};
+
 type Finding = { id: string; impact: string | null; nodes: { target: string[] }[] };
 
 /** What axe finds that is serious or worse, as `rule: place`. */

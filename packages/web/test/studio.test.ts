@@ -14,7 +14,15 @@ import {
   testdataPath,
   USER_KEY,
 } from '../../speech/test/start-test-speech.ts';
-import { hasNoOverflow, launchBrowser, type Opened, openPage, seriousFindings, skipPages } from './browser.ts';
+import {
+  hasNoOverflow,
+  launchBrowser,
+  type Opened,
+  openPage,
+  seriousFindings,
+  skipPages,
+  waitUntil,
+} from './browser.ts';
 
 const DIGITS = testdataPath('speech/transfer-digits.wav');
 const ADMIN = { 'parley-key': ADMIN_KEY };
@@ -68,7 +76,7 @@ describe('the studio', { skip: skipPages }, () => {
     const { start } = (record as { result: { segments: { words: { start: number }[] }[] } }).result.segments[0]!
       .words[3]!;
     await page.locator('.word').nth(3).click();
-    await page.waitForFunction(`document.querySelector('audio').currentTime >= ${start}`);
+    await waitUntil(page, `document.querySelector('audio').currentTime >= ${start}`);
     // The mark follows what is heard, and what is heard ends with the last word.
     await page.waitForSelector('.word[data-now]:text("nine")');
     assert.ok((await numberOf(page, 'document.querySelector("audio").currentTime')) < start + 2);
@@ -159,7 +167,7 @@ describe('the studio', { skip: skipPages }, () => {
     await page.waitForSelector('.job-progress');
     await page.reload();
     await page.waitForSelector('.job-progress');
-    await page.waitForFunction(`/%/.test(document.querySelector('.job-progress')?.innerText ?? '100 %')`);
+    await waitUntil(page, `/%/.test(document.querySelector('.job-progress')?.innerText ?? '100 %')`);
     await page.waitForSelector('.word', { timeout: 120_000 });
     assert.equal(await page.textContent('.page-title .badge'), 'Done');
     // A long transcript keeps few of its words in the document.
@@ -178,7 +186,7 @@ describe('the studio', { skip: skipPages }, () => {
     await page.click('button[aria-label="Cancel cancel-me.wav"]');
     await page.waitForSelector('tr:has-text("cancel-me.wav") .badge:text("Cancelled")');
     await page.selectOption('label:has-text("State") + select', 'canceled');
-    await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1');
+    await waitUntil(page, 'document.querySelectorAll("tbody tr").length === 1');
     assert.deepEqual(complaints, []);
     await page.context().close();
   });

@@ -32,6 +32,8 @@ export type TableProps<Row> = {
   readonly onOpen?: (row: Row) => void;
   /** Shown instead of rows when there are none. */
   readonly empty?: ReactNode;
+  /** On narrow screens each row becomes a block with its labels, instead of scrolling sideways. */
+  readonly stacks?: boolean;
   /** All rows on the server, when not all are here. */
   readonly rowCount?: number;
 };
@@ -58,7 +60,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   return (
     <section
       ref={frame}
-      className={isWindowed ? 'table-frame windowed' : 'table-frame'}
+      className={`table-frame${isWindowed ? ' windowed' : ''}${props.stacks && !isWindowed ? ' stacks' : ''}`}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard (WCAG 2.1.1).
       tabIndex={0}
@@ -135,7 +137,11 @@ const Line = <Row,>({ columns, row, index, onOpen }: LineProps<Row>) => (
     }}
   >
     {columns.map((column, at) => (
-      <td key={column.key} className={column.number ? 'number' : undefined}>
+      <td
+        key={column.key}
+        className={column.number ? 'number' : undefined}
+        data-label={column.bare ? undefined : column.label}
+      >
         {at === 0 && onOpen ? (
           <button type="button" className="link" onClick={() => onOpen(row)}>
             {column.render(row)}

@@ -31,7 +31,7 @@ export const CatalogList = ({ entries, onChanged }: ListProps) => {
   const all = { value: '', label: t.any };
   return (
     <>
-      <div className="card grid">
+      <div className="card grid filters">
         <TextField label={t.search} type="search" value={text} onChange={setText} />
         <SelectField
           label={t.kind}

@@ -157,6 +157,7 @@ export const JobsPage = () => {
             label={t.title}
             columns={columns}
             rows={jobs}
+            stacks
             keyOf={({ id }) => id}
             onOpen={({ id }) => navigate(`/jobs/${id}`)}
             empty={t.none}

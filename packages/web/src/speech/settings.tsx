@@ -83,7 +83,7 @@ export const SettingsPage = () => {
         {config.data ? (
           <>
             <TextField label={t.search} type="search" value={text} onChange={setText} />
-            <Table label={t.title} columns={columns} rows={rows} keyOf={({ name }) => name} empty={t.none} />
+            <Table label={t.title} columns={columns} rows={rows} stacks keyOf={({ name }) => name} empty={t.none} />
           </>
         ) : null}
       </div>
