@@ -32,7 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'speech/formats': ['speech/core'],
   'speech/dialects': ['speech/core', 'speech/formats', 'kit/http', 'kit/problem', 'kit/ids'],
   'speech/keys': ['speech/core', 'kit'],
-  'speech/recognizer': ['speech/core', 'kit/problem', 'kit/log'],
+  'speech/recognizer': ['speech/core', 'kit/problem', 'kit/log', 'kit/tracing'],
   'speech/audio': ['speech/core', 'kit/problem', 'kit/log'],
   'speech/models': ['speech/core', 'speech/recognizer', 'kit'],
   'speech/pipeline': [
@@ -42,6 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'speech/recognizer',
     'kit/semaphore',
     'kit/log',
+    'kit/tracing',
   ],
   'speech/jobs': ['speech/core', 'kit'],
   // Sessions decode, resample and detect speech in this process: pure parts of audio, and WebAssembly.

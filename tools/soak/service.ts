@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processEnvironment } from '@parley/kit/settings.ts';
 
 export const KEY = 'sk-soak-0123456789abcdef';
 const ROOT = new URL('../../', import.meta.url);
@@ -28,10 +29,11 @@ export const createDataDir = async (
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 };
 
-/** Starts the service and waits until it serves. */
+/** Starts the service and waits until it serves; `env` is added to this process's own. */
 export const startService = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<SoakService> => {
   const flags = {
     data_dir: dataDir,
@@ -43,6 +45,7 @@ export const startService = async (
   };
   const child = fork(MAIN, ['speech', ...Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`)], {
     execPath: process.execPath,
+    env: { ...processEnvironment(), ...env },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

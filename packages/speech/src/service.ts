@@ -8,12 +8,14 @@ export const SPEECH_SERVICE: Service<typeof SPEECH_SETTINGS> = {
   declaration: SPEECH_SETTINGS,
   logLevel: (values) => values['log.level'],
   // Whoever only supervises the service needs none of its modules.
-  start: async (settings, log, signal) => {
+  start: async (settings, log, signal, { socket }) => {
     const [{ startSpeech }, { proxyEnvOf }] = await Promise.all([import('./start.ts'), import('./models/proxy.ts')]);
     return await startSpeech(settings, log, {
       signal,
       terminal: process.stdout,
+      env: processEnvironment(),
       proxyEnv: proxyEnvOf(processEnvironment()),
+      socket,
     });
   },
 };

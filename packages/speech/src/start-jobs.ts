@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '@parley/kit/log.ts';
 import { fetchOutbound, readOutboundUrl } from '@parley/kit/outbound.ts';
 import type { Store } from '@parley/kit/store/store.ts';
+import type { Tracing } from '@parley/kit/tracing.ts';
 import type { Jobs } from './core/speech.ts';
 import { renderJob } from './dialects/native/jobs.ts';
 import { type Admission, createAdmission } from './jobs/admission.ts';
@@ -40,12 +41,13 @@ export type JobsHouse = {
   /** Whether this process has the revision of a model that a job was accepted with. */
   readonly hasModel: (id: string, revision: string) => boolean;
   readonly measures: SpeechMeasures;
+  readonly tracing: Tracing;
 };
 
 /** Takes up what an earlier process left, and makes the queue. What must be closed goes on the stack. */
 export const openJobs = async (
   settings: SpeechSettings,
-  { store, log, hasModel, measures }: JobsHouse,
+  { store, log, hasModel, measures, tracing }: JobsHouse,
   stack: AsyncDisposableStack,
 ): Promise<JobParts> => {
   const { values } = settings;
@@ -76,7 +78,7 @@ export const openJobs = async (
   const admitted = { maxQueued: values['jobs.queue_size'], maxBytes: values['jobs.max_queued_bytes'] };
   const retryAfterSec = (): number => estimateWaitSec(live);
   const gate = isAlone ? openGate(store) : createSharedGate(store, live, admitted, retryAfterSec);
-  const queue = createQueue({ ...common, gate, checkCallback });
+  const queue = createQueue({ ...common, gate, checkCallback, currentTrace: tracing.current });
   const callbacks = stack.use(startCallbacks(callbackParts(settings, { store, log, measures }, owner)));
   stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.ring()));
   return {
@@ -84,9 +86,18 @@ export const openJobs = async (
     live,
     admission: createAdmission(live, admitted, retryAfterSec),
     watch: (caller, id, options) => watchJob({ store, live, queue }, caller, id, options),
-    startWork: (run) => void stack.use(startWorker({ ...common, run, limits, owner })),
+    startWork: (run) => void stack.use(startWorker({ ...common, run: traced(tracing, run), limits, owner })),
   };
 };
+
+/** A trace of its own for each attempt, linked to the request that brought the job. */
+const traced =
+  (tracing: Tracing, run: RunJob): RunJob =>
+  (job, ...rest) => {
+    const attributes = { 'parley.job.id': job.id, 'parley.job.attempt': job.attempt, 'parley.model': job.model_id };
+    const links = job.trace === null ? [] : [job.trace];
+    return tracing.run('job', { kind: 'consumer', links, attributes }, () => run(job, ...rest));
+  };
 
 const spoolSettingsOf = (settings: SpeechSettings): SpoolSettings => ({
   url: settings.values['spool.url'],

@@ -1,5 +1,6 @@
 /** Composition of the line a recording takes: what it borrows, and what the settings say of each recording. */
 import type { Log } from '@parley/kit/log.ts';
+import type { Tracing } from '@parley/kit/tracing.ts';
 import type { MediaOptions } from './audio/audio.ts';
 import type { SpeechMeasures } from './metrics.ts';
 import { createScheduler } from './pipeline/scheduler.ts';
@@ -8,16 +9,18 @@ import type { SpeechSettings } from './settings.ts';
 import type { ModelParts } from './start-models.ts';
 import type { Support } from './start-support.ts';
 
+export type LineHouse = { readonly measures: SpeechMeasures; readonly tracing: Tracing; readonly log: Log };
+
 /** The line with everything it needs of the house. */
 export const openLine = (
   settings: SpeechSettings,
   parts: ModelParts,
   media: Line['media'],
   support: Support,
-  measures: SpeechMeasures,
-  log: Log,
+  house: LineHouse,
 ): Line => {
   const { values } = settings;
+  const { measures, tracing, log } = house;
   return {
     media,
     scheduler: createScheduler((recognizer) => recognizer.facts.slots),
@@ -29,6 +32,7 @@ export const openLine = (
     channelMode: values['audio.channel_mode'],
     onTranscribed: (model, audioSec, tookSec) => measures.transcribed(model.id, audioSec, tookSec),
     log,
+    tracing,
   };
 };
 

@@ -1,6 +1,7 @@
 /** Composition of everything about models: what is on disk, what can be had, what is in memory. */
 import { join, resolve } from 'node:path';
 import type { Log } from '@parley/kit/log.ts';
+import type { Tracing } from '@parley/kit/tracing.ts';
 import { problem } from './core/codes.ts';
 import type { ModelInfo } from './core/types.ts';
 import type { SpeechMeasures } from './metrics.ts';
@@ -35,6 +36,7 @@ const modelsDirOf = (settings: SpeechSettings): string =>
 
 export type ModelsHouse = {
   readonly measures: SpeechMeasures;
+  readonly tracing: Tracing;
   /** The operator's proxies. */
   readonly proxyEnv?: ProxyEnv | undefined;
 };
@@ -76,7 +78,7 @@ export const openModels = async (
       },
     }),
   );
-  const pool = stack.use(openPool(settings, installed, log, house.measures));
+  const pool = stack.use(openPool(settings, installed, log, house));
   const stopping = new AbortController();
   const models = createModels({
     installed,
@@ -103,7 +105,8 @@ export const openModels = async (
   };
 };
 
-const openPool = (settings: SpeechSettings, installed: Installed, log: Log, measures: SpeechMeasures): Pool => {
+const openPool = (settings: SpeechSettings, installed: Installed, log: Log, house: ModelsHouse): Pool => {
+  const { measures, tracing } = house;
   const { values } = settings;
   const sizing = sizeFor(settings);
   const options = {
@@ -118,7 +121,8 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log, meas
         onEnd: (planned: boolean) => measures.engineEnded(model.id, planned),
         onRecognized: (audioSec: number, tookSec: number) => measures.recognized(model.id, audioSec, tookSec),
       };
-      return (model.streaming ? startStreamingRecognizer : startRecognizer)(model, { ...options, ...watched, signal });
+      const all = { ...options, ...watched, tracing, signal };
+      return (model.streaming ? startStreamingRecognizer : startRecognizer)(model, all);
     },
     find: ({ id, revision }) => {
       const model = installed.find(id, revision);

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { mount } from '@parley/kit/http/endpoint.ts';
 import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
 import { acceptSockets } from '@parley/kit/http/socket.ts';
+import type { ListenAt } from '@parley/kit/http/place.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { measureCommits, measureRequests, NO_METRICS } from '@parley/kit/metrics.ts';
 import { printSettings } from '@parley/kit/settings.ts';
 import { openStore } from '@parley/kit/store/open.ts';
+import { openTracing } from '@parley/kit/tracing.ts';
 import type { FastifyInstance } from 'fastify';
 import { startMedia } from './audio/media.ts';
 import { problem } from './core/codes.ts';
@@ -47,6 +49,10 @@ export type StartOptions = {
   readonly signal?: AbortSignal;
   /** The operator's proxies, for catalogs and models. */
   readonly proxyEnv?: ProxyEnv;
+  /** Where to accept connections instead of opening the port. */
+  readonly socket?: ListenAt['socket'];
+  /** Variables that say where traces go (OTEL_*). */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 };
 
 const PRIVATE_FOLDER = 0o700;
@@ -58,18 +64,19 @@ export const startSpeech = async (
   options: StartOptions = {},
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
+  const tracing = stack.use(await openTracing('speech', packageVersion(), options.env ?? {}, log));
   const metrics = await openSpeechMetrics(settings, log, stack);
   const measures = createMeasures(metrics);
   const store = measureCommits(metrics, stack.use(await openStore(storePlaceOf(settings), log)));
   const guardParts = await openGuards(settings, { store, log, terminal: options.terminal }, stack);
-  const modelParts = await openModels(settings, log, stack, { measures, proxyEnv: options.proxyEnv });
+  const modelParts = await openModels(settings, log, stack, { measures, tracing, proxyEnv: options.proxyEnv });
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
   const state: State = { isChosen: false, versions: {} };
   const support = openSupport(settings, modelParts.installed, log, stack);
-  const line = openLine(settings, modelParts, media, support, measures, log);
+  const line = openLine(settings, modelParts, media, support, { measures, tracing, log });
   const { installed } = modelParts;
   const hasModel = (id: string, revision: string): boolean => isUsable(installed.find(id, revision));
-  const jobs = await openJobs(settings, { store, log, hasModel, measures }, stack);
+  const jobs = await openJobs(settings, { store, log, hasModel, measures, tracing }, stack);
   // Only now is it certain that no other process uses this data folder.
   const spoolDir = await openUploads(dataDirOf(settings));
   const models = onceChosen(modelParts.models, state);
@@ -87,7 +94,7 @@ export const startSpeech = async (
 
   watchState(metrics, { store, jobs, line, realtime, speech, models: modelParts });
 
-  const watchers = [measureRequests(metrics)];
+  const watchers = [tracing.watcher, measureRequests(metrics)];
   const app = createServer({ ...serverOptions(settings, log, await readTls(settings)), watchers });
   readForms(app);
   const endpoints = endpointsOf({
@@ -109,7 +116,8 @@ export const startSpeech = async (
     metrics: settings.values['metrics.enabled'] ? metrics : NO_METRICS,
   });
   mount(app, endpoints, createGuards(guardParts, basicRoutesOf(settings, endpoints)));
-  const listening = await listen(app, { host: settings.values.host, port: settings.values['server.port'] });
+  const { host, 'server.port': port } = settings.values;
+  const listening = await listen(app, { host, port, socket: options.socket });
   stack.defer(() => listening.close());
 
   await takeFirst(settings, modelParts, log, options);

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { createLog } from '@parley/kit/log.ts';
 import { NO_METRICS } from '@parley/kit/metrics.ts';
 import { readSettings } from '@parley/kit/settings.ts';
+import { NO_TRACING } from '@parley/kit/tracing.ts';
 import { createMeasures } from '@parley/speech/metrics.ts';
 import { type Inspected, inspectFolder } from '@parley/speech/models/inspect.ts';
 import { installFolder } from '@parley/speech/models/place.ts';
@@ -37,7 +38,7 @@ const withModels = async (
 ): Promise<void> => {
   await using stack = new AsyncDisposableStack();
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', ...context.line });
-  const house = { proxyEnv: proxyEnvOf(context.line.env), measures: createMeasures(NO_METRICS) };
+  const house = { proxyEnv: proxyEnvOf(context.line.env), measures: createMeasures(NO_METRICS), tracing: NO_TRACING };
   await work(await openModels(settings, createLog('parley', 'error'), stack, house), settings);
 };
 

@@ -20,6 +20,7 @@ const queued: JobRow = {
   audio_seconds: null,
   request: {} as JobRow['request'],
   place: 'here',
+  trace: null,
   stage: null,
   percent: null,
   done_seconds: 0,

@@ -42,6 +42,8 @@ export type JobRow = {
   /** When the present attempt began and how far the job was then: what the time left is worked out from. */
   readonly run_started_ms: number | null;
   readonly run_started_percent: number;
+  /** Trace context of the request that brought it, where requests are traced. */
+  readonly trace: string | null;
   readonly created_at: string;
   readonly started_at: string | null;
   readonly finished_at: string | null;

@@ -22,6 +22,7 @@ export type QueueParts = {
   readonly gate: Gate;
   readonly live: Live;
   readonly log: Log;
+  readonly currentTrace: () => string | undefined;
   readonly now: () => number;
   /** Throws Problem invalid_request (param webhook_url) for an address that can never be delivered to. */
   readonly checkCallback: (url: string) => void;
@@ -74,7 +75,7 @@ export const createQueue = (parts: QueueParts): Queue => {
       const known = await findRepeated(parts, caller, repetition);
       if (known) return view(caller, await requireJob(caller, known));
       const { place } = parts.spool;
-      const job = createJob(caller, model, request, upload, { ...options, place }, now());
+      const job = createJob(caller, model, request, upload, { ...options, place, trace: parts.currentTrace() }, now());
       await parts.spool.adopt(upload, job.id);
       try {
         await parts.gate.pass(upload.sizeBytes, submission(job, caller, repetition, now()));
@@ -106,7 +107,7 @@ const createJob = (
   model: ModelInfo,
   request: TranscriptionRequest,
   upload: Upload,
-  options: JobOptions & { readonly place: string },
+  options: JobOptions & { readonly place: string; readonly trace: string | undefined },
   nowMs: number,
 ): JobRow => {
   const id = createPrefixedId('job');
@@ -131,6 +132,7 @@ const createJob = (
     segments_told: 0,
     run_started_ms: null,
     run_started_percent: 0,
+    trace: options.trace ?? null,
     created_at: new Date(nowMs).toISOString(),
     started_at: null,
     finished_at: null,

@@ -4,6 +4,7 @@
  * requests; a request's own segments stay in order. One slot beyond the recogniser's own is kept for requests that have
  * nothing in flight, so that a short recording never waits behind the long segments of a long one.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Priority } from '../core/types.ts';
 import type { Recognizer } from '../recognizer/recognizer.ts';
 
@@ -123,6 +124,8 @@ export const createScheduler = (slotsOf: (recognizer: Recognizer) => number): Sc
     submit: (recognizer, ticket, work, signal) =>
       new Promise((resolve, reject) => {
         const lane = laneOf(recognizer);
+        // Its turn comes while another's work ends; it must not be taken for a part of that one (traces).
+        const inContext = AsyncLocalStorage.snapshot();
         const leave = (): void => {
           waitingCount -= 1;
           signal.removeEventListener('abort', onAbort);
@@ -131,7 +134,7 @@ export const createScheduler = (slotsOf: (recognizer: Recognizer) => number): Sc
           ticket,
           start: async () => {
             leave();
-            await work().then(resolve, reject);
+            await inContext(work).then(resolve, reject);
           },
         };
         const onAbort = (): void => {

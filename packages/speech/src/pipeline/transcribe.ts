@@ -4,6 +4,7 @@
  * they are recognised.
  */
 import type { Log } from '@parley/kit/log.ts';
+import type { Tracing } from '@parley/kit/tracing.ts';
 import type { AudioSegment, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type {
@@ -14,6 +15,7 @@ import type {
   TokenProbability,
   Transcript,
   TranscriptionRequest,
+  Warning,
 } from '../core/types.ts';
 import type { EngineFacts, Recognition, RecognizeOptions, Recognizer } from '../recognizer/recognizer.ts';
 import { type DraftSegment, probabilitiesOf, separatorOf, toSegments } from './assemble.ts';
@@ -46,6 +48,7 @@ export type Line = {
   /** Told of each finished recording. */
   readonly onTranscribed: (model: ModelInfo, audioSec: number, tookSec: number) => void;
   readonly log: Log;
+  readonly tracing: Tracing;
 };
 
 /** What the stages of this line can do now, for checking a request against it. */
@@ -94,6 +97,19 @@ export const transcribe = async (line: Line, work: Work, watcher: Watcher): Prom
   const warnings = checkCapabilities(work.request, work.model, recognizer.facts, stagesOf(line));
   const finish = createTextFinish(line.text, work, languageOf(work.request, work.model), line.log);
   const heard = await recognizeAll(line, work, recognizer, finish, watcher);
+  return line.tracing.run('finish', {}, () => finishAll(line, work, heard, { startedMs, warnings, finish }, watcher));
+};
+
+type Begun = { readonly startedMs: number; readonly warnings: readonly Warning[]; readonly finish: TextFinish };
+
+/** Everything after recognition. */
+const finishAll = async (
+  line: Line,
+  work: Work,
+  heard: Heard,
+  { startedMs, warnings, finish }: Begun,
+  watcher: Watcher,
+): Promise<Transcript> => {
   const speakersMs = performance.now();
   const told = await tellApart(line, work, heard, watcher);
   const known = new Set(warnings.map(({ code }) => code));
@@ -129,7 +145,8 @@ const recognizeAll = async (
   const signal = AbortSignal.any([watcher.signal, stop.signal]);
   const stream = line.media.open(work.path, line.mediaOptions(work.request, recognizer), signal);
   // Without this a rejection that arrives while segments are still awaited would count as unhandled.
-  stream.summary.catch(() => undefined);
+  const decoding = line.tracing.start('decode');
+  stream.summary.then(() => decoding.end(), decoding.end);
   const kept = createKeeper(work, watcher);
   const collector = createCollector(kept.take, (endSec) => watcher.onProgress?.(endSec, stream));
   const gate = createGate(recognizer.facts.slots * AHEAD_PER_SLOT);
@@ -190,18 +207,20 @@ const withProbabilities = (drafts: readonly DraftSegment[], recognition: Recogni
   drafts.map((draft, index) => (index === 0 ? { ...draft, probabilities: probabilitiesOf(recognition) } : draft));
 
 const recognizeOne = (line: Line, work: Work, recognizer: Recognizer, audio: AudioSegment, signal: AbortSignal) => {
+  const { scheduler, tracing } = line;
   const options = recognizeOptionsOf(line, work, recognizer);
-  return line.scheduler.submit(
-    recognizer,
-    { requestId: work.id, keyId: work.keyId, priority: work.priority },
-    () =>
-      recognizer.recognize(
-        { samples: audio.samples, sampleRate: audio.sampleRate, bandHz: audio.bandHz },
-        options,
-        signal,
-      ),
-    signal,
-  );
+  const { samples, sampleRate, bandHz } = audio;
+  const attributes = { 'parley.segment': audio.index, 'parley.audio_seconds': samples.length / sampleRate };
+  const waiting = tracing.start('wait', { attributes });
+  const recognize = (): Promise<Recognition> => {
+    waiting.end();
+    return tracing.run('recognize segment', { attributes }, () =>
+      recognizer.recognize({ samples, sampleRate, bandHz }, options, signal),
+    );
+  };
+  const ticket = { requestId: work.id, keyId: work.keyId, priority: work.priority };
+  // One that was given up while it waited ends here.
+  return scheduler.submit(recognizer, ticket, recognize, signal).finally(() => waiting.end());
 };
 
 const recognizeOptionsOf = ({ hotwords }: Line, { request, model }: Work, recognizer: Recognizer): RecognizeOptions => {
