@@ -1,6 +1,7 @@
 /** Invitations over the wire, with a real SMTP server: who gets which link, what it opens, and for how long. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
 import { createUser, setUpMail } from './mail-set-up.ts';
 import {
   ADMIN_PASSWORD,
@@ -363,6 +364,49 @@ describe('invitations of a working domain', () => {
     assert.equal(mail.subject, 'Hi A & B');
     assert.match(mail.text!, /^Go to work\s+https:\/\/work\.example\/invite\/[0-9a-f-]{36}\s*$/);
     assert.match(mail.html!, /^<p>A &#38; B<\/p><p><a href="https:\/\/work\.example\/invite\/[0-9a-f-]{36}">/);
+  });
+});
+
+describe('invitations of two processes on one database', () => {
+  let driver: Awaited<ReturnType<typeof openPostgresDriver>>;
+  let smtp: TestSmtp;
+  let nodes: TestPlatform[];
+  let admins: Client[];
+  const stack = new AsyncDisposableStack();
+  before(async () => {
+    driver = stack.use(await openPostgresDriver());
+    const { place } = stack.use(await driver.createDatabase());
+    smtp = stack.use(await startTestSmtp());
+    nodes = [stack.use(await startTestPlatform(place)), stack.use(await startTestPlatform(place))];
+    admins = await Promise.all(nodes.map((node) => node.signIn('admin', ADMIN_PASSWORD)));
+    await setUpMail(admins[0]!, smtp);
+  });
+  after(() => stack.disposeAsync());
+
+  const invite = (node: number, userid: string, address = fresh()) =>
+    admins[node]!.call('POST', 'iam/invites', { body: { userid }, address });
+  const accept = (node: number, uuid: string, pwd: string, address = fresh()) =>
+    nodes[node]!.guest.call('PATCH', `iam/invites/${uuid}`, { body: { pwd }, address });
+  const linkIn = (at: number): string => LINK.exec(smtp.received[at]!.mail.text!)![1]!;
+
+  it('keep one pace, open on either, once, and are guessed five times in all', async () => {
+    const user = await createUser(admins[0]!);
+    const seen = async () => (await admins[1]!.call('GET', `iam/users/${user.id}`)).status === 200;
+    while (!(await seen()));
+    const asked = await Promise.all([0, 1, 0, 1, 0, 1].map((node) => invite(node, user.id)));
+    assert.deepEqual(asked.map(({ status }) => status).sort(), [200, 412, 412, 412, 412, 412]);
+    assert.equal(smtp.received.length, 1);
+
+    const address = fresh();
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => accept(i % 2, crypto.randomUUID(), 'x', address)),
+    );
+    const count = (status: number) => guesses.filter((answer) => answer.status === status).length;
+    assert.deepEqual([count(412), count(429)], [5, 25]);
+
+    const uses = await Promise.all(Array.from({ length: 8 }, (_, i) => accept(i % 2, linkIn(0), `Parallel-Pass-${i}`)));
+    assert.equal(uses.filter(({ status }) => status === 200).length, 1);
+    assert.equal(uses.filter(({ body }) => body.error_code === 1451).length, 7);
   });
 });
 

@@ -10,7 +10,7 @@ import type { Change, Store } from '@parley/kit/store/store.ts';
 import { emailOf } from '../auth/email.ts';
 import type { Caller, Domain, User } from '../domains/types.ts';
 import { isMailAddress } from '../mail/message.ts';
-import type { Delivery, Outbox } from '../mail/outbox.ts';
+import type { Along, Delivery, Outbox } from '../mail/outbox.ts';
 import type { MailRoutes } from '../mail/routes.ts';
 import { EXPIRES_AT } from '../model/expiry.ts';
 import type { ModelClasses } from '../model/model-class.ts';
@@ -89,7 +89,7 @@ export const openInvites = (parts: InvitesParts): Invites => {
   const send = async (caller: Caller, user: User, email: string, options: CreateOptions) => {
     const { domain } = caller;
     const uuid = randomUUID();
-    const made = await makeRow(parts, caller, user, email, hashOf(uuid));
+    const made = await formRows(parts, caller, user, email, hashOf(uuid));
     const link = `${parts.publicUrlOf(domain)}/invite/${uuid}`;
     const mail = {
       ...invitationMail(domain, { link, name: user.name, domain: domain.name }),
@@ -97,8 +97,8 @@ export const openInvites = (parts: InvitesParts): Invites => {
       domain: domain.name,
       about: { kind: SUBJECT, ref: hashOf(uuid) },
     };
-    if (options.waits) return { hash: hashOf(uuid), delivery: await outbox.deliver(mail, [made], options.signal) };
-    await outbox.post([mail], [made]);
+    if (options.waits) return { hash: hashOf(uuid), delivery: await outbox.deliver(mail, made, options.signal) };
+    await outbox.post([mail], made);
     return { hash: hashOf(uuid), delivery: { state: 'waiting' } as const };
   };
 
@@ -127,14 +127,14 @@ const checkPace = (waitMs: number): void => {
   if (waitMs > 0) throw inviteProblem('too_soon', { retryAfterMs: waitMs });
 };
 
-/** Writes the row of an invitation in place of the user's older ones; answers the change that makes its link known. */
-const makeRow = async (
+/** The row of an invitation in place of the user's older ones, and the one that makes its link known. */
+const formRows = async (
   { store, clock, classes, lifetimeMs, stamp }: InvitesParts,
   { domain, address }: Caller,
   user: User,
   email: string,
   hash: string,
-): Promise<Change> => {
+): Promise<Along> => {
   const kind = inviteKind(classes, domain);
   const id = createUuid();
   const lwt = stamp();
@@ -150,16 +150,10 @@ const makeRow = async (
     ext: { ct: lwt, lwt },
     [EXPIRES_AT]: toStamp(until_ms),
   };
-  await store.commit(domain.name, [
+  const changes: Change[] = [
     ...older.map((row): Change => ({ op: 'drop', kind, id: row.id, quiet: true })),
     { op: 'put', kind, id, data, expect: 0, quiet: true },
-  ]);
-  return putLink(hash, {
-    domain: domain.name,
-    invite_id: id,
-    user_id: user.id,
-    user_ct: user.ext.ct,
-    email,
-    until_ms,
-  });
+  ];
+  const link = { domain: domain.name, invite_id: id, user_id: user.id, user_ct: user.ext.ct, email, until_ms };
+  return { changes: [putLink(hash, link)], domains: [{ domain: domain.name, changes }] };
 };

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
-import { type Change, Conflict, type Store } from '@parley/kit/store/store.ts';
+import { type Change, Conflict, type DomainChanges, type Store } from '@parley/kit/store/store.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
 import { type Dispatch, type DispatchParts, startDispatch } from './dispatch.ts';
@@ -29,14 +29,17 @@ export type Delivery =
   | { readonly state: 'sent' | 'waiting' }
   | { readonly state: 'failed'; readonly reason: string; readonly tries: number };
 
+/** What is written with the mail, all or nothing: rows of the system's space, and of domains. */
+export type Along = { readonly changes?: readonly Change[]; readonly domains?: readonly DomainChanges[] };
+
 /** What somebody who has mails sent knows about them. */
 export type MailOwner = { isWanted(ref: string): Promise<boolean>; givenUp(ref: string): Promise<void> };
 
 export type Outbox = AsyncDisposable & {
   /** Takes mails; durable when it resolves, sent as soon as may be, tried again after each interval. */
-  post(mails: readonly OutgoingMail[], also?: readonly Change[]): Promise<void>;
+  post(mails: readonly OutgoingMail[], along?: Along): Promise<void>;
   /** Takes one mail and waits: tries it at once and, when that fails for the moment, once more after the first interval. */
-  deliver(mail: OutgoingMail, also?: readonly Change[], signal?: AbortSignal): Promise<Delivery>;
+  deliver(mail: OutgoingMail, along?: Along, signal?: AbortSignal): Promise<Delivery>;
   /** Names the owner of mails about this kind of thing. */
   own(kind: string, owner: MailOwner): void;
 };
@@ -110,14 +113,14 @@ export const openOutbox = (parts: OutboxParts): Outbox => {
     own: (kind, owner) => {
       owners.set(kind, owner);
     },
-    post: async (mails, also = []) => {
+    post: async (mails, { changes: more = [], domains = [] } = {}) => {
       const changes = mails.map((mail) => toHeld(parts, mail)).flatMap((held) => takeIn(held, clock.now()));
-      await store.commit(SYSTEM_SPACE, [...changes, ...also]);
+      await store.commit(SYSTEM_SPACE, [...changes, ...more], domains);
       dispatch.ringAt(clock.now());
     },
-    deliver: async (mail, also = [], signal) => {
+    deliver: async (mail, { changes = [], domains = [] } = {}, signal) => {
       const held = toHeld(parts, mail);
-      await store.commit(SYSTEM_SPACE, [...takeIn(held, clock.now() + holdMs), ...also]);
+      await store.commit(SYSTEM_SPACE, [...takeIn(held, clock.now() + holdMs), ...changes], domains);
       const ending = signal ? AbortSignal.any([signal, dispatch.ending]) : dispatch.ending;
       try {
         return await tryWaiting(held, ending);
