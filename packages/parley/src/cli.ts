@@ -5,6 +5,7 @@ import { readCommandLine } from '@parley/kit/command-line.ts';
 import type { Command, CommandContext } from './command.ts';
 import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
+import { licenceCommand } from './commands/licence.ts';
 import { modelsCommand } from './commands/models.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { platformCommand, speechCommand, startCommand } from './commands/start.ts';
@@ -18,6 +19,7 @@ const COMMANDS: readonly Command[] = [
   keysCommand,
   sampleCommand,
   configCommand,
+  licenceCommand,
 ];
 
 const EXIT_USAGE = 64;
