@@ -123,7 +123,7 @@ describe('/docs', () => {
     assert.equal(again.status, 304);
   });
 
-  it('hides the test page where it is switched off', async () => {
+  it('hides the studio where it is switched off', async () => {
     await using bare = await startScripted({ uiEnabled: false });
     assert.equal((await bare.call('/ui')).status, 404);
   });

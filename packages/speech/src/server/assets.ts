@@ -1,4 +1,4 @@
-/** Files of the plain pages, read once, served with an entity tag and a policy that lets nothing foreign in. */
+/** Files of the reference, read once, served with an entity tag and a policy that lets nothing foreign in. */
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { sha256Hex } from '@parley/kit/ids.ts';
@@ -13,14 +13,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Scripts and styles from here only, no inline code, no frames; recordings are played from memory (`blob:`). */
+/** Scripts and styles from here only, no inline code, no frames. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
   "img-src 'self'",
-  'media-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

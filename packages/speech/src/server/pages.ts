@@ -17,7 +17,7 @@ export type PagesParts = {
 type Handle = SpeechEndpoint['handle'];
 type Page = { readonly path: string; readonly summary: string; readonly description: string; readonly handle: Handle };
 
-const SHARED_FILES = ['style.css', 'icon.svg'] as const;
+const DOCS_FILES = ['docs.js', 'style.css', 'icon.svg'] as const;
 
 /** Every page and its files; the studio only where it is switched on. */
 export const pageEndpoints = (parts: PagesParts): SpeechEndpoint[] => {
@@ -60,7 +60,7 @@ const docsPages = ({ endpoints, notes, version }: PagesParts): Page[] => {
     reference ??= createAsset('docs.html', renderReference(endpoints(), notes, version));
     return reference;
   };
-  const files = filesOf('docs.js', ...SHARED_FILES).set('', index);
+  const files = filesOf(...DOCS_FILES).set('', index);
   return [
     { path: '/docs', summary: 'The reference', description: 'This page.', handle: serve(index) },
     { path: '/docs/:file', summary: 'Files of the reference', description: '', handle: serveFile(files) },
