@@ -8,6 +8,7 @@ import { keysCommand } from './commands/keys.ts';
 import { licenceCommand } from './commands/licence.ts';
 import { modelsCommand } from './commands/models.ts';
 import { sampleCommand } from './commands/sample.ts';
+import { scriptCommand } from './commands/script.ts';
 import { platformCommand, speechCommand, startCommand } from './commands/start.ts';
 import { refuseUnknownSettings } from './known-settings.ts';
 
@@ -18,6 +19,7 @@ const COMMANDS: readonly Command[] = [
   modelsCommand,
   keysCommand,
   sampleCommand,
+  scriptCommand,
   configCommand,
   licenceCommand,
 ];

@@ -11,6 +11,8 @@ export type Sample = {
   readonly body: Json & { readonly code: string };
   /** The setting of the domain that puts it to work. */
   readonly setting: string;
+  /** Where people begin. */
+  readonly begins: string;
   /** What it needs besides. */
   readonly hints: readonly string[];
 };

@@ -10,8 +10,9 @@ export const oauthAccounts: Sample = {
   name: 'oauth-accounts',
   title: 'Sign-in through OAuth providers makes an account at the first time',
   setting: 'iam_token_svcscript_code',
+  begins: '/oauth/redirect/<code of a provider>',
   hints: [
-    'Providers are rows of oauth/Providers; people begin at /oauth/redirect/<code>.',
+    'Providers are rows of the class oauth/Providers (model/oauth/Providers) in the master domain.',
     'New accounts have no roles; give them some in the script, and the script the right to, in svcscript_rights.',
   ],
   body: {

@@ -10,6 +10,7 @@ export const signInWithCode: Sample = {
   name: 'sign-in-with-code',
   title: 'Login and password, then a code by mail or SMS',
   setting: 'iam_external_svcscript_code',
+  begins: '/rest/v1/iam/external',
   hints: [
     'Codes go to ext.email or ext.phone of the account (opts.email, opts.phone, a login that is a mail address).',
     'Mail needs a row of system/MailServers and one of system/MailAccounts with isSystem; SMS the setting sms_http.',
