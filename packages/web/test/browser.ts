@@ -3,12 +3,10 @@
  * `CI_PAGES=1` says that the browser is there.
  */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** For `describe`: false where pages can be tested, else why not. */
 export const skipPages =
@@ -95,7 +93,7 @@ type Finding = { id: string; impact: string | null; nodes: { target: string[] }[
 /** What axe finds that is serious or worse, as `rule: place`. */
 export const seriousFindings = async (page: Page): Promise<string[]> => {
   // The policy lets no script in; the debugger does.
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await readFile(AXE, 'utf8'));
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as { violations: Finding[] };
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -35,9 +35,3 @@ export const createTexts =
   <T,>(tables: { readonly [L in Language]: T }): (() => T) =>
   () =>
     tables[useLanguage().language];
-
-/** The form a Russian noun takes after a number: `plural(3, ['слово', 'слова', 'слов'])` → `слова`. */
-export const russianPlural = (count: number, [one, few, many]: readonly [string, string, string]): string => {
-  const rule = new Intl.PluralRules('ru').select(count);
-  return rule === 'one' ? one : rule === 'few' ? few : many;
-};

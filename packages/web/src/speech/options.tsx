@@ -1,7 +1,7 @@
 /** The options of a transcription as this service offers them; what is left as it is is not sent. */
 import type { ModelInfo } from '@parley/speech/core/types.ts';
 import { useMemo } from 'react';
-import { CheckField, type Choice, SelectField, TextField } from '../shared/form.tsx';
+import { CheckField, type Choice, SelectField, TextArea, TextField } from '../shared/form.tsx';
 import { useStored } from '../shared/hooks.ts';
 import { useLanguage } from '../shared/i18n.tsx';
 import { type ConfigTree, configured } from './config.ts';
@@ -170,9 +170,10 @@ const Decoding = ({ fields, change, offer }: Part) => {
   ];
   return (
     <>
-      <TextField
+      <TextArea
         label={t.hotwords}
         hint={offer.canFavour ? t.hotwordsHint : t.noHotwords}
+        rows={2}
         value={fields.hotwords ?? ''}
         disabled={!offer.canFavour}
         onChange={(value) => change('hotwords', value)}
