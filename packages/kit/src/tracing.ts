@@ -8,6 +8,7 @@ import type { Context, Link, Span as OtelSpan, SpanContext, Tracer } from '@open
 import type { Sampler } from '@opentelemetry/sdk-trace';
 import type { RequestWatcher } from './http/request-log.ts';
 import type { Log } from './log.ts';
+import type { Store } from './store/store.ts';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -57,6 +58,18 @@ export const NO_TRACING: Tracing = {
   },
   [Symbol.asyncDispose]: async () => undefined,
 };
+
+/** The same store, a span for each commit. */
+export const traceCommits = (tracing: Tracing, store: Store): Store =>
+  tracing.isOn
+    ? {
+        ...store,
+        commit: (domain, changes) => {
+          const attributes = { 'db.operation.name': 'commit', 'db.operation.batch.size': changes.length };
+          return tracing.run('commit', { attributes }, () => store.commit(domain, changes));
+        },
+      }
+    : store;
 
 type Env = Readonly<Record<string, string | undefined>>;
 

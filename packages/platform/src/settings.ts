@@ -32,6 +32,10 @@ export const PLATFORM_SETTINGS = {
   public_url: text('', 'Address under which people reach the platform, for links and for the origin check.'),
   trusted_proxies: list([], 'Addresses or networks whose X-Forwarded-* headers are believed.', { shared: true }),
   'log.level': choice(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info', 'What is logged.'),
+  'metrics.addr': text('', 'Serve /metrics, which then asks for nothing, on this host:port.'),
+  'metrics.token': text('', 'Serve /metrics on the own port to whoever sends this as Authorization: Bearer.', {
+    secret: true,
+  }),
   strict_fields: flag(false, 'Refuse unknown fields in bodies with 400 instead of ignoring and naming them.'),
   'memory.max_rows': int(
     2_000_000,

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@parley/kit/clock.ts';
+import type { RequestWatcher } from '@parley/kit/http/request-log.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Surroundings } from '@parley/kit/service.ts';
@@ -17,6 +18,7 @@ import { mountHealth } from './endpoints/health.ts';
 import { createIntegrationTokenEndpoints, openTokenBook, type TokenBook } from './endpoints/integration-tokens.ts';
 import { createJournalEndpoints } from './endpoints/journal.ts';
 import { createLicenseEndpoints } from './endpoints/license.ts';
+import { mountMetrics } from './endpoints/metrics.ts';
 import { createNodesEndpoints } from './endpoints/nodes.ts';
 import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
@@ -30,6 +32,7 @@ import { firstRun } from './first-run.ts';
 import { prepareBodies } from './http/body.ts';
 import { prepareMethods, rewriteUrl } from './http/method.ts';
 import { prepareReplies, renderProblem } from './http/reply.ts';
+import { measurePlatform, meterBans } from './metrics.ts';
 import { createModelEndpoints } from './model/endpoints.ts';
 import { ownSiteOf } from './nodes/own-site.ts';
 import type { Nodes } from './nodes/registry.ts';
@@ -39,6 +42,7 @@ import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
 import { createMessageServices, startInvites, startMail } from './start-mail.ts';
+import { openObserved } from './start-metrics.ts';
 import { openNodes, tellPlans } from './start-nodes.ts';
 import { startScripts } from './start-scripts.ts';
 import { createSignInServices, startSignIn } from './start-sign-in.ts';
@@ -50,17 +54,24 @@ const VERSION: string = manifest.version;
 
 type Values = Settings<typeof PLATFORM_SETTINGS>['values'];
 
+/** What a parent gives, and the variables that say where traces go. */
+export type Around = Partial<Pick<Surroundings, 'line' | 'socket'>> & {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+};
+
 /** Starts the platform; resolves when it listens. `around`: what a parent gives; alone, nothing. */
 export const startPlatform = async (
   settings: Settings<typeof PLATFORM_SETTINGS>,
   log: Log,
-  around: Partial<Pick<Surroundings, 'line' | 'socket'>> = {},
+  around: Around = {},
 ): Promise<RunningPlatform> => {
   const { values } = settings;
   await using stack = new AsyncDisposableStack();
   mkdirSync(values.data_dir, { recursive: true, mode: 0o700 });
   const nodes = stack.use(openNodes(around.line, log));
-  const store = stack.use(await openStore(values['storage.url'] || join(values.data_dir, 'platform.sqlite'), log));
+  const observed = await openObserved({ values, version: VERSION, env: around.env ?? {}, log }, stack);
+  const place = values['storage.url'] || join(values.data_dir, 'platform.sqlite');
+  const store = observed.observe(stack.use(await openStore(place, log)));
   const platform = stack.use(await openPlatform(values, store, log));
   await firstRun(platform, {
     login: values.admin_login,
@@ -68,7 +79,12 @@ export const startPlatform = async (
     dataDir: values.data_dir,
     ...(process.stderr.isTTY ? { tell: (line: string) => process.stderr.write(`${line}\n`) } : {}),
   });
-  const auth = stack.use(await openAuth(authParts(values, platform, log)));
+  const auth = stack.use(
+    await openAuth({
+      ...authParts(values, platform, log),
+      meterBans: (ledger) => meterBans(observed.metrics, systemClock, ledger),
+    }),
+  );
   platform.useBan(auth.ban);
   const tokens = stack.use(openTokenBook({ domains: platform.engine.domains, clock: systemClock, log }));
   const { engine, secrets } = platform;
@@ -95,12 +111,14 @@ export const startPlatform = async (
   );
   const more = [...scripts.endpoints, ...invites.endpoints, ...signIn.endpoints];
   const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, more);
-  const app = createApp(values, log);
+  const app = createApp(values, observed.watchers, log);
   mountEndpoints(app, endpoints, auth.gate);
   mountReference(app);
   mountAccountPages(app);
   stack.use(startUpkeep(platform, systemClock, log));
   stack.use(tellPlans(platform.engine.domains, nodes));
+  measurePlatform(observed.metrics, { store, domains: platform.engine.domains, clock: systemClock });
+  mountMetrics(app, observed.metrics, values['metrics.token']);
   await mountHealth(app, { store, clock: systemClock, log });
   const listening = await listen(app, { host: values.host, port: values.port, socket: around.socket });
   stack.defer(() => listening.close());
@@ -140,13 +158,14 @@ const createEndpoints = (
   return endpoints;
 };
 
-const createApp = (values: Values, log: Log) => {
+const createApp = (values: Values, watchers: readonly RequestWatcher[], log: Log) => {
   const app = createServer({
     log,
     name: 'platform',
     trustProxies: values.trusted_proxies,
     rewriteUrl,
     render: renderProblem,
+    watchers,
   });
   prepareMethods(app);
   prepareBodies(app);

@@ -4,7 +4,7 @@ import type { Log } from '@parley/kit/log.ts';
 import type { Domain, Domains } from '../domains/types.ts';
 import { watchAccounts } from './account-watch.ts';
 import { type Ban, type BanLimits, type BanScope, createBan } from './ban.ts';
-import { openBanLedger } from './ban-ledger.ts';
+import { type BanLedger, openBanLedger } from './ban-ledger.ts';
 import { createGate, type Gate } from './caller.ts';
 import type { CookieSecure } from './cookie.ts';
 import type { Passwords } from './password.ts';
@@ -35,6 +35,8 @@ export type AuthParts = {
   readonly lifetimes: Readonly<Record<SessionKind, Lifetime>>;
   /** Address of the whole installation, if one is set. */
   readonly publicUrl: string | undefined;
+  /** Counts what the ban refuses. */
+  meterBans?(ledger: BanLedger): BanLedger;
   /** The domain that the running configuration names for a host. */
   aliasOf(host: string): string | undefined;
   /** Writes a new hash of the same password to an account. */
@@ -76,7 +78,7 @@ export const openAuth = async (parts: AuthParts): Promise<Auth> => {
     store.driver === 'postgres' ? openSharedBanLedger(store, clock) : await openBanLedger(store, clock),
   );
   const ban = createBan({
-    ledger,
+    ledger: parts.meterBans?.(ledger) ?? ledger,
     store,
     clock,
     scope: parts.banScope,
