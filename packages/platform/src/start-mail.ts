@@ -77,10 +77,9 @@ export const startInvites = ({ values, platform, auth, mail, log, ownUrl }: Part
   const { store } = domains;
   const { outbox, routes } = mail;
   const alphabet = alphabetOf(values['password.alphabet']);
-  const shared = { store, clock: systemClock, log, classes: model.classes, outbox };
+  const shared = { store, clock: systemClock, log, classes: model.classes, outbox, routes };
   const invites = openInvites({
     ...shared,
-    routes,
     lifetimeMs: values['invite.lifetime'],
     intervalMs: values['invite.interval'],
     domainOf: (name) => domains.open(name),

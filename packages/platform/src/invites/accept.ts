@@ -12,7 +12,8 @@ import type { LoadedDomains } from '../domains/domains.ts';
 import { createLocks } from '../domains/locks.ts';
 import type { DomainMemory } from '../domains/memory.ts';
 import type { Caller, User } from '../domains/types.ts';
-import type { Outbox } from '../mail/outbox.ts';
+import type { Outbox, Prepared } from '../mail/outbox.ts';
+import type { MailRoutes } from '../mail/routes.ts';
 import type { ModelClasses } from '../model/model-class.ts';
 import type { Json } from '../rest/json.ts';
 import type { Resource } from '../rest/resource.ts';
@@ -40,6 +41,7 @@ export type AcceptanceParts = {
   readonly passwords: Passwords;
   readonly policy: PasswordPolicy;
   readonly outbox: Outbox;
+  readonly routes: MailRoutes;
   /** The limits of a domain's passwords. */
   limitsOf(domain: DomainMemory): PolicyLimits;
   endSessions(owner: { readonly home: string; readonly userId: string }): Promise<unknown>;
@@ -78,7 +80,6 @@ export const createAcceptance = (parts: AcceptanceParts): Acceptance => {
     const { name: domain } = found.domain;
     await parts.endSessions({ home: domain, userId: user.id });
     parts.log.info({ domain, user: user.id, invite: found.row.id, address }, 'password set by invitation');
-    await tell(parts, found, user);
     return { domain, login: user.login };
   };
 
@@ -131,14 +132,16 @@ const checkPassword = async (
   if (refusal) throw passwordProblem(refusal);
 };
 
-/** The account and the end of the invitation in one commit. */
+/** The account, the end of the invitation and the mail about it in one commit. */
 const write = async (
-  { writer, users, passwords, classes }: AcceptanceParts,
-  { domain, user, row }: Open,
+  parts: AcceptanceParts,
+  found: Open,
   { pwd, ...fields }: Wanted,
   address: string,
 ): Promise<User> => {
-  const hash = await passwords.hash(pwd);
+  const { domain, user, row } = found;
+  const hash = await parts.passwords.hash(pwd);
+  const news = await newsOf(parts, found);
   // The journal names whose link it was; the session is none, so that no session of theirs is spared.
   const caller: Caller = {
     ...createSystemCaller(domain, user.name),
@@ -147,19 +150,21 @@ const write = async (
     address,
   };
   try {
-    const held = await writer.write({
-      resource: users,
+    const held = await parts.writer.write({
+      resource: parts.users,
       domain,
       caller,
       id: user.id,
       mode: 'patch',
       body: {},
-      along: [{ op: 'drop', kind: inviteKind(classes, domain), id: row.id, expect: row.version, quiet: true }],
+      along: [{ op: 'drop', kind: inviteKind(parts.classes, domain), id: row.id, expect: row.version, quiet: true }],
+      further: news.domains,
       form: (previous) => {
         if (!previous) throw inviteProblem('gone');
         return { ...previous, ...fields, pwd: hash } as Json;
       },
     });
+    news.written();
     return held!.entity as User;
   } catch (thrown) {
     if (thrown instanceof Conflict) throw inviteProblem('gone', { cause: thrown });
@@ -168,11 +173,9 @@ const write = async (
   }
 };
 
-/** The password is set, whatever becomes of the news. */
-const tell = async ({ outbox, log }: AcceptanceParts, { domain, email }: Open, user: User): Promise<void> => {
-  try {
-    await outbox.post([{ ...changedMail({ name: user.name, domain: domain.name }), to: email, domain: domain.name }]);
-  } catch (error) {
-    log.warn({ err: error, user: user.id }, 'nobody was told of a changed password');
-  }
+/** The mail that tells the user, where mail is set up. */
+const newsOf = async ({ outbox, routes }: AcceptanceParts, { domain, email, user }: Open): Promise<Prepared> => {
+  if (!(await routes.find(domain.name))) return { domains: [], written: () => {} };
+  const mail = changedMail({ name: user.name, domain: domain.name });
+  return outbox.prepare([{ ...mail, to: email, domain: domain.name }]);
 };

@@ -32,12 +32,16 @@ export type Delivery =
 /** What is written with the mail, all or nothing: rows of the system's space, and of domains. */
 export type Along = { readonly changes?: readonly Change[]; readonly domains?: readonly DomainChanges[] };
 
+export type Prepared = { readonly domains: readonly DomainChanges[]; written(): void };
+
 /** What somebody who has mails sent knows about them. */
 export type MailOwner = { isWanted(ref: string): Promise<boolean>; givenUp(ref: string): Promise<void> };
 
 export type Outbox = AsyncDisposable & {
   /** Takes mails; durable when it resolves, sent as soon as may be, tried again after each interval. */
   post(mails: readonly OutgoingMail[], along?: Along): Promise<void>;
+  /** The same for who writes more than this at once: the changes that take the mails in, and what to call afterwards. */
+  prepare(mails: readonly OutgoingMail[]): Prepared;
   /** Takes one mail and waits: tries it at once and, when that fails for the moment, once more after the first interval. */
   deliver(mail: OutgoingMail, along?: Along, signal?: AbortSignal): Promise<Delivery>;
   /** Names the owner of mails about this kind of thing. */
@@ -113,8 +117,12 @@ export const openOutbox = (parts: OutboxParts): Outbox => {
     own: (kind, owner) => {
       owners.set(kind, owner);
     },
+    prepare: (mails) => ({
+      domains: [{ domain: SYSTEM_SPACE, changes: mails.flatMap((mail) => takeIn(toHeld(parts, mail), clock.now())) }],
+      written: () => dispatch.ringAt(clock.now()),
+    }),
     post: async (mails, { changes: more = [], domains = [] } = {}) => {
-      const changes = mails.map((mail) => toHeld(parts, mail)).flatMap((held) => takeIn(held, clock.now()));
+      const changes = mails.flatMap((mail) => takeIn(toHeld(parts, mail), clock.now()));
       await store.commit(SYSTEM_SPACE, [...changes, ...more], domains);
       dispatch.ringAt(clock.now());
     },

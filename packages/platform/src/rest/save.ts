@@ -5,7 +5,7 @@
  * draft formed anew: so no node leaves behind a reference to what another has just removed.
  */
 import type { Clock } from '@parley/kit/clock.ts';
-import { type Change, Conflict, StoreUnavailable } from '@parley/kit/store/store.ts';
+import { type Change, Conflict, type DomainChanges, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { cannotApply, notFound, problem, taken } from '../codes.ts';
 import type { Held } from '../domains/collection.ts';
 import type { DomainMemory } from '../domains/memory.ts';
@@ -40,6 +40,8 @@ export type WriteRequest = {
   readonly ifMatch?: string | undefined;
   /** Quiet changes of further rows in the same commit; a Conflict about one of them is thrown as it is. */
   readonly along?: readonly Change[];
+  /** Changes of other domains in the same commit. */
+  readonly further?: readonly DomainChanges[];
   /** The draft out of the newest version; undefined removes it. Runs again when the write is formed anew. */
   form(previous: Entity | undefined, domain: Domain): Json | undefined;
 };
@@ -193,7 +195,7 @@ const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json 
 /** Writes it, makes it visible and answers what is held now. */
 const commit = async (
   parts: WriterParts,
-  { resource: own, domain, caller, id: ownId, along = [] }: WriteRequest,
+  { resource: own, domain, caller, id: ownId, along = [], further = [] }: WriteRequest,
   { held, changed, counters, guards, usage }: Formed,
 ): Promise<Held | undefined> => {
   const ready = changed.map((planned) => ({ ...planned, next: stamped(parts, planned) }));
@@ -214,7 +216,7 @@ const commit = async (
   }
   const also = usage && !isUsageHere ? [{ domain: usage.domain, changes: [usage.change] }] : [];
   const all = [...guards, ...changes, ...along];
-  const { seq, versions } = await parts.domains.store.commit(domain.name, all, also);
+  const { seq, versions } = await parts.domains.store.commit(domain.name, all, [...also, ...further]);
   const applied = ready.map(({ resource: { kind }, id, before, next }) => {
     const version = versions.get(`${kind}/${id}`);
     return {
