@@ -124,7 +124,7 @@ describe('an invitation by a mail server', () => {
   });
 
   it('that comes back when the client has left: sent', async () => {
-    const silent = await startSilentServer();
+    await using silent = await startSilentServer();
     await useServer({ port: silent.port });
     const user = await createUser(admin);
     const leaving = new AbortController();
@@ -166,8 +166,8 @@ describe('a mail that waits', () => {
     await using stack = new AsyncDisposableStack();
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const place = join(folder, 'platform.sqlite');
-    const silent = await startSilentServer();
-    const first = await startTestPlatform(place);
+    const silent = stack.use(await startSilentServer());
+    const first = stack.use(await startTestPlatform(place));
     const admin = await first.signIn('admin', ADMIN_PASSWORD);
     await setUpMail(admin, { port: silent.port });
     const user = await createUser(admin);
