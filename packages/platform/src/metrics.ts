@@ -11,6 +11,8 @@ import { SYSTEM_SPACE } from './domains/types.ts';
 const SESSIONS_EVERY_MS = 30_000;
 /** Domains whose lag is asked for at a scrape; each costs a query. */
 const MAX_LAG_DOMAINS = 200;
+/** How long pending entries are counted; there is no end to wait for. */
+const PROBE_MS = 100;
 const MAX_BANS = 100_000;
 
 export type PlatformState = {
@@ -35,9 +37,17 @@ export const measurePlatform = (metrics: Metrics, { store, domains, clock }: Pla
   gauge('feed_lag_entries', 'Changes that the memory furthest behind has not taken in.', async () => {
     const lags = loaded()
       .slice(0, MAX_LAG_DOMAINS)
-      .map(async (memory) => (await store.lastSeq(memory.name)) - memory.current());
+      .map((memory) => lagOf(store, memory.name, memory.current()));
     return Math.max(0, ...(await Promise.all(lags)));
   });
+};
+
+/** Entries of the feed after the one that is taken in. The numbers alone do not say: journal entries take some too. */
+const lagOf = async (store: Store, domain: string, current: number): Promise<number> => {
+  if ((await store.lastSeq(domain)) <= current) return 0;
+  let entries = 0;
+  for await (const _entry of store.watch(domain, current, AbortSignal.timeout(PROBE_MS))) entries += 1;
+  return entries;
 };
 
 const countSessions = async (store: Store, clock: Clock): Promise<number> => {
