@@ -96,7 +96,7 @@ def pairs(folder):
         for channel in channels():
             found = cepstra(np.round(resample_poly(channel(resample_poly(wide, 1, 2)), 2, 1)))
             length = min(len(expected), len(found))
-            yield (each[:length] - each[:length].mean(0) for each in (expected, found))
+            yield tuple(each[:length] - each[:length].mean(0) for each in (expected, found))
 
 
 def main(folder, out):

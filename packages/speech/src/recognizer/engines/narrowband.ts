@@ -4,7 +4,7 @@
  * 13 cepstra (MLLR, Leggetter and Woodland 1995) for the static, delta and second-delta streams alike, fitted by
  * `tools/narrowband/fit.py` on 196 telephone prompts at 16 kHz against the same through 8 kHz, G.711 and AMR.
  * Words that differ from those of the 16 kHz sound, without → with it: 60 prompts left out of the fit 48 → 20 %; five
- * readings by other voices 22 → 15 % (G.711), 25 → 15 % (8 kHz), 46 → 33 % (AMR at 12.2 kbit/s).
+ * readings by other voices 22 → 15 % (G.711), 25 → 15 % (8 kHz), 46 → 31 % (AMR at 12.2 kbit/s).
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
