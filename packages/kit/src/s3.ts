@@ -31,10 +31,10 @@ export type S3Bucket = {
 };
 
 /** Until a service answers a request, whose body is a part at most. */
-export const S3_ANSWER_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Opens nothing by itself. The client is loaded now, since most installations have no bucket. */
-export const openBucket = async (place: S3Place, timeoutMs = S3_ANSWER_TIMEOUT_MS): Promise<S3Bucket> => {
+export const openBucket = async (place: S3Place, timeoutMs = ANSWER_TIMEOUT_MS): Promise<S3Bucket> => {
   const { S3mini: Client } = await import('s3mini');
   const client: S3mini = new Client({
     endpoint: place.endpoint,

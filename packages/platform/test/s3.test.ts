@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import S3rver from '@20minutes/s3rver';
-import { S3mini } from 's3mini';
+import { openBucket, type S3Bucket } from '@parley/kit/s3.ts';
 import {
   ADMIN_PASSWORD,
   type Answer,
@@ -23,7 +23,7 @@ describe('files in a bucket', () => {
   let folder: string;
   let service: S3rver;
   let endpoint: string;
-  let bucket: S3mini;
+  let bucket: S3Bucket;
   let platform: TestPlatform;
   let admin: Client;
 
@@ -42,12 +42,7 @@ describe('files in a bucket', () => {
       return next();
     });
     endpoint = `http://127.0.0.1:${(await service.run()).port}`;
-    bucket = new S3mini({
-      endpoint: `${endpoint}/files`,
-      region: 'us-east-1',
-      accessKeyId: 'S3RVER',
-      secretAccessKey: 'S3RVER',
-    });
+    bucket = await openBucket({ endpoint: `${endpoint}/files`, region: 'us-east-1', ...KEYS });
     platform = await startTestPlatform();
     admin = await platform.signIn('admin', ADMIN_PASSWORD);
     await storage('s3', { endpoint, bucket: 'files', ...KEYS });
@@ -72,7 +67,7 @@ describe('files in a bucket', () => {
         opts: { filestorage_instance: instance },
       },
     });
-  const keys = async (): Promise<string[]> => ((await bucket.listObjects()) ?? []).map(({ Key }) => Key);
+  const keys = async (): Promise<string[]> => (await bucket.list('')).map(({ key }) => key);
   const makeItem = async (): Promise<string> => (await admin.call('POST', 'model/Kept', { body: {} })).body.id;
   const put = (id: string, body: string): Promise<Answer> =>
     admin.call('PUT', `model/Kept/${id}/doc`, { body, headers: OCTETS });

@@ -27,7 +27,7 @@ export type Spool = {
 const RETRY_AFTER_SEC = 10;
 
 /** The place of uploads does not answer; trying again later makes sense. */
-export const spoolUnavailable = (cause: unknown): Problem =>
+const spoolUnavailable = (cause: unknown): Problem =>
   problem('storage_unavailable', 'Uploads cannot be stored now.', { retryAfterSec: RETRY_AFTER_SEC, cause });
 
 /** Runs what the place may refuse. */
