@@ -36,10 +36,10 @@ const toFlags = (section: string, options: { readonly [key: string]: unknown }, 
   );
 
 const serviceMaker =
-  (service: Service, module: string): SpecMaker =>
+  (service: Service, module: string, portKey: string): SpecMaker =>
   async (planned, { line, sockets, memoryLimitBytes }) => {
     const flags = toFlags(service.name, planned.options);
-    const place = service.name === 'platform' ? placeIn(line, flags) : undefined;
+    const place = placeIn(service, portKey, line, flags);
     const socket = place && (await sockets.hold(place));
     const options = Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`);
     return {
@@ -55,20 +55,21 @@ const serviceMaker =
     };
   };
 
-/** Where a platform node listens; undefined when its settings cannot be used, which the node itself will say. */
+/** Where a node listens; undefined when its settings cannot be used, which the node itself will say. */
 const placeIn = (
+  { declaration, name }: Service,
+  portKey: string,
   { env, file, flags }: CommandLine,
   options: Readonly<Record<string, string>>,
-): { host: string; port: number } | undefined => {
-  const { declaration, name } = PLATFORM_SERVICE;
+): { owner: string; host: string; port: number } | undefined => {
   try {
-    const { host, port } = readSettings(declaration, {
+    const values: Readonly<Record<string, unknown>> = readSettings(declaration, {
       section: name,
       env,
       file,
       flags: { ...flags, ...options },
     }).values;
-    return { host, port };
+    return { owner: name, host: String(values.host), port: Number(values[portKey]) };
   } catch {
     return undefined;
   }
@@ -76,6 +77,6 @@ const placeIn = (
 
 /** The kinds that need nothing installed. */
 export const SERVICE_MAKERS: Readonly<Record<string, SpecMaker>> = {
-  platform: serviceMaker(PLATFORM_SERVICE as unknown as Service, MODULES.platform),
-  speech: serviceMaker(SPEECH_SERVICE as unknown as Service, MODULES.speech),
+  platform: serviceMaker(PLATFORM_SERVICE as unknown as Service, MODULES.platform, 'port'),
+  speech: serviceMaker(SPEECH_SERVICE as unknown as Service, MODULES.speech, 'server.port'),
 };

@@ -7,7 +7,12 @@ import net from 'node:net';
 import { type Front, openFront } from '@parley/kit/http/front.ts';
 import type { NodeSpec } from './child.ts';
 
-type Place = { readonly host: string; readonly port: number };
+type Place = {
+  /** Kind of the nodes that share it. */
+  readonly owner: string;
+  readonly host: string;
+  readonly port: number;
+};
 type Handle = { readonly fd: number; close(): void };
 type Held = { readonly socket: NonNullable<NodeSpec['socket']>; close(): Promise<void> };
 
@@ -38,7 +43,7 @@ const front = async (place: Place): Promise<Held | undefined> => {
 };
 
 export type Sockets = AsyncDisposable & {
-  /** The socket of a place, the same each time; undefined when it cannot be had. Port 0 is one place too. */
+  /** The socket of a place, the same each time; undefined when it cannot be had. Port 0 is one place for each owner. */
   hold(place: Place): Promise<NodeSpec['socket']>;
 };
 
@@ -47,7 +52,7 @@ export const createSockets = (isShared: boolean): Sockets => {
   const held = new Map<string, Promise<Held | undefined>>();
   return {
     hold: async (place) => {
-      const key = `${place.host} ${place.port}`;
+      const key = `${place.owner} ${place.host} ${place.port}`;
       const known = held.get(key) ?? (isShared ? bind(place) : front(place)).catch(() => undefined);
       held.set(key, known);
       const found = await known;

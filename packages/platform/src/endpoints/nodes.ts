@@ -164,7 +164,10 @@ const keepOthers = ({ upTimeSec: _moving, ...others }: Json, item: Json): void =
 };
 
 const endOne = async (parts: Parts, call: RestCall): Promise<unknown> => {
-  await carryOut(parts, { do: 'end', node: fullNameOf(factsOf(parts, call)) });
+  const node = fullNameOf(factsOf(parts, call));
+  await carryOut(parts, { do: 'end', node });
+  // The next request on this connection would meet its end.
+  if (node === parts.nodes.self()) call.reply.header('connection', 'close');
   return call.reply.code(204).send();
 };
 
