@@ -29,6 +29,12 @@ const PAGE = 1000;
 /** Records looked at for one answer when a filter or an order of the caller's has to be applied here. */
 const MAX_SCANNED = 200_000;
 
+/** What is journalled and is no collection. */
+const FURTHER_KINDS: ReadonlyMap<string, string> = new Map([
+  ['license', 'license'],
+  ['master/license', 'license'],
+]);
+
 const SCHEMA: JsonSchema = {
   type: 'object',
   properties: Object.fromEntries(SHOWN.map((name) => [name, name === 'obj' ? { type: 'object' } : { type: 'string' }])),
@@ -63,7 +69,10 @@ export const createJournalEndpoints = (engine: Engine, resources: readonly Resou
       answer: { type: 'array', items: SCHEMA },
       handle: async (call) => {
         const raw = call.request.query as RawQuery;
-        const conditions = parseConditions(readText(raw, 'params'), (name) => kinds.get(name));
+        const conditions = parseConditions(
+          readText(raw, 'params'),
+          (name) => kinds.get(name) ?? FURTHER_KINDS.get(name),
+        );
         const query = parseComputedQuery(engine, raw, FIELDS, 'seq');
         const found = await search(engine.domains.store, callerOf(call).domain.name, conditions, query);
         if (typeof found === 'number') return { count: found };

@@ -68,8 +68,6 @@ type Formed = {
   readonly counters: ReadonlyMap<string, number>;
   readonly wanted: readonly Wanted[];
   readonly guards: readonly Change[];
-  /** Counters of the licence that change with it. */
-  readonly usage: Usage | undefined;
 };
 
 /** Done, or what to wait for, without the lock, before it is tried again. */
@@ -112,8 +110,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     const changed = [...plan.values()].filter(isChanged);
     // One node alone has its locks for this.
     const guards = isShared ? guardsOf(view.seen, plan, since) : [];
-    const wanted = wantedKeys(view, changed);
-    return { held, changed, counters, wanted, guards, usage: usageOf(parts, changed) };
+    return { held, changed, counters, wanted: wantedKeys(view, changed), guards };
   };
 
   const attempt = async (request: WriteRequest): Promise<Outcome> => {
@@ -127,11 +124,8 @@ export const createWriter = (parts: WriterParts): Writer => {
     if (busy !== undefined) return { again: () => busy };
     const release = reservations.reserve(formed.wanted);
     try {
-      const held = await commit(parts, request, formed);
-      if (formed.usage) await parts.quota.settle(formed.usage);
-      return { held };
+      return await counted(parts.quota, formed.changed, (usage) => commit(parts, request, formed, usage));
     } catch (thrown) {
-      if (isAboutUsage(thrown, formed.usage)) return { again: parts.quota.refresh };
       return { again: recovery(thrown, request, formed.changed, numbers) };
     } finally {
       release();
@@ -145,10 +139,9 @@ export const createWriter = (parts: WriterParts): Writer => {
       const held = await domain.read((rows) => rows.get(resource.kind, id));
       const isAlone = resource.isExclusive(request.mode, request.body, held);
       for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
-        const job = resource.licensed ? () => parts.quota.alone(() => attempt(request)) : () => attempt(request);
         const outcome = isAlone
-          ? await domain.locks.exclusive(job)
-          : await domain.locks.entity(`${resource.kind}/${id}`, job);
+          ? await domain.locks.exclusive(() => attempt(request))
+          : await domain.locks.entity(`${resource.kind}/${id}`, () => attempt(request));
         if ('held' in outcome) return outcome.held;
         await outcome.again();
       }
@@ -157,10 +150,30 @@ export const createWriter = (parts: WriterParts): Writer => {
   };
 };
 
-const usageOf = ({ quota }: WriterParts, changed: readonly Planned[]): Usage | undefined => {
+/** Writes with the counters of the licence, where licensed items come or go; else without. */
+const counted = async (
+  quota: Quota,
+  changed: readonly Planned[],
+  write: (usage: Usage | undefined) => Promise<Held | undefined>,
+): Promise<Outcome> => {
   const delta = licensedDelta(changed);
-  return delta.size > 0 ? quota.claim(delta) : undefined;
+  if (delta.size === 0) return { held: await write(undefined) };
+  return quota.alone(async () => {
+    const usage = quota.claim(delta);
+    try {
+      const held = await write(usage);
+      await quota.settle(usage);
+      return { held };
+    } catch (thrown) {
+      // Another node counted meanwhile.
+      if (isAbout(thrown, usage)) return { again: quota.refresh };
+      throw thrown;
+    }
+  });
 };
+
+const isAbout = (thrown: unknown, { change }: Usage): boolean =>
+  thrown instanceof Conflict && thrown.kind === change.kind && thrown.id === change.id;
 
 const checkMatch = (ifMatch: string, held: Held | undefined): void => {
   if (!held) throw notFound();
@@ -196,7 +209,8 @@ const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json 
 const commit = async (
   parts: WriterParts,
   { resource: own, domain, caller, id: ownId, along = [], further = [] }: WriteRequest,
-  { held, changed, counters, guards, usage }: Formed,
+  { held, changed, counters, guards }: Formed,
+  usage: Usage | undefined,
 ): Promise<Held | undefined> => {
   const ready = changed.map((planned) => ({ ...planned, next: stamped(parts, planned) }));
   const dtutc = parts.stamp();
@@ -231,10 +245,6 @@ const commit = async (
   if (!now) return held;
   return now.row && (domain.collection(own.kind).peek(ownId) ?? { id: ownId, ...now.row });
 };
-
-/** Somebody else counted licensed items meanwhile. */
-const isAboutUsage = (thrown: unknown, usage: Usage | undefined): boolean =>
-  thrown instanceof Conflict && thrown.kind === usage?.change.kind && thrown.id === usage.change.id;
 
 const entryOf = (
   resource: Resource,
