@@ -4,6 +4,7 @@ import { runMemory } from './soak/memory.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
 import { runRealtime } from './soak/realtime.ts';
 import { runReload } from './soak/reload.ts';
+import { runScripts } from './soak/scripts.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   memory: runMemory,
@@ -11,6 +12,7 @@ const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>
   reload: runReload,
   realtime: runRealtime,
   'platform-kill': runPlatformKill,
+  scripts: runScripts,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

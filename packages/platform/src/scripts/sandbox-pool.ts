@@ -17,7 +17,7 @@ const SLOW_GRACE_MS = 1500;
 /** Compiling the expressions of a whole script. */
 const COMPILE_MS = 5000;
 /** A shared processor gives its time later than asked; how many times later is not yet a hang. */
-const PATIENCE = 4;
+const PATIENCE = 6;
 const IDLE_MS = 60_000;
 /** Questions that wait; one more is refused. */
 const MAX_WAITING = 1000;
