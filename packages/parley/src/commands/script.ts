@@ -20,7 +20,7 @@ export const scriptCommand: Command = {
   summary: 'service scripts of the running platform',
   run: async ([action = '', ...args], context) => {
     const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-    if (!run) throw new Error(`script wants one of: ${RUN_USAGE} | ${INSTALL_USAGE}`);
+    if (!run) throw new Error(`script wants one of: ${INSTALL_USAGE} | ${RUN_USAGE}`);
     return run(args, context);
   },
 };
