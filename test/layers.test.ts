@@ -210,7 +210,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/metrics': ['platform/auth', 'platform/domains', 'kit'],
   'platform/start-metrics': ['platform/settings', 'kit'],
   'platform/start': ['platform', 'kit'],
-  'platform/service': ['platform/settings', 'platform/start', 'kit/service', 'kit/compile-cache'],
+  'platform/service': ['platform/settings', 'platform/start', 'kit/service', 'kit/settings', 'kit/compile-cache'],
   'platform/main': ['platform/service', 'kit/service'],
   parley: ['kit', 'speech', 'platform'],
   'web/shared': [],

@@ -2,15 +2,18 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { placeOfCache } from '@parley/kit/compile-cache.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts the process, asks it once, and ends it as its parent would. */
+const cacheBeside = (dataDir: string): string => `${dataDir}-compile-cache`;
+
+/** Starts the process with a compile cache of its own, asks it once, and ends it as its parent would. */
 const runOnce = async (folder: string): Promise<void> => {
   const child = fork(
     MAIN,
@@ -24,24 +27,54 @@ const runOnce = async (folder: string): Promise<void> => {
       '--set',
       'platform.admin_password=Administrator-1',
     ],
-    { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
+    {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // The one of the installation is everybody's.
+      env: { ...process.env, NODE_COMPILE_CACHE: cacheBeside(folder) },
+    },
   );
   const ended = once(child, 'exit');
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [{ type?: string; url?: string }];
-  assert.equal(message.type, 'ready');
-  assert.equal((await fetch(`${message.url}/healthz`)).status, 200);
-  child.send({ type: 'stop' });
-  assert.deepEqual(await ended, [0, null]);
+  try {
+    const ready = new Promise<string>((resolve, reject) => {
+      // It says other things to its parent too.
+      child.on('message', ({ type, url }: { type?: string; url?: string }) => type === 'ready' && resolve(url!));
+      child.once('exit', (code) => reject(new Error(`ended with ${code}`)));
+    });
+    assert.equal((await fetch(`${await ready}/healthz`)).status, 200);
+    child.send({ type: 'stop' });
+    assert.deepEqual(await ended, [0, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
 };
 
 /** Everything in the compile cache, by name and time of writing. */
 const cacheOf = async (folder: string): Promise<string[]> => {
-  const entries = await readdir(join(folder, 'compile-cache'), { recursive: true, withFileTypes: true });
+  const entries = await readdir(cacheBeside(folder), { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return Promise.all(files.sort().map(async (file) => `${file} ${(await stat(file)).mtimeMs}`));
 };
 
 describe('the process', () => {
+  it('takes the compile cache of the installation only where nobody else could have written it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-cache-'));
+    try {
+      const installed = join(folder, 'installed');
+      const own = join('data', 'compile-cache');
+      assert.equal(placeOfCache('data', installed), own);
+      await mkdir(installed, { mode: 0o700 });
+      assert.equal(placeOfCache('data', installed), installed);
+      await chmod(installed, 0o770);
+      assert.equal(placeOfCache('data', installed), own);
+      await rm(installed, { recursive: true });
+      await symlink(folder, installed);
+      await chmod(folder, 0o777);
+      assert.equal(placeOfCache('data', installed), own);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('keeps what it compiled, its threads too, and compiles it once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-process-'));
     try {

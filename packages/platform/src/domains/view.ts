@@ -40,7 +40,7 @@ export type ViewParts = {
 };
 
 /** Rows of one page of a stored kind. */
-export const PAGE_ROWS = 1000;
+const PAGE_ROWS = 1000;
 /** Rows read by their ids at once. */
 const READ_AT_ONCE = 32;
 /** How often code is run again before it is called endless. */
