@@ -55,8 +55,12 @@ eachStore((driver) =>
 
     const isSession = ({ path }: Operation): boolean => path.startsWith('iam/sessions');
     /** An empty body, so that nothing is changed by who is let in. */
-    const call = (client: Client, { method, path }: Operation) =>
-      client.call(method, path, method === 'GET' || method === 'DELETE' ? {} : { body: [] });
+    const call = (client: Client, { method, path, access }: Operation) =>
+      client.call(method, path, {
+        ...(method === 'GET' || method === 'DELETE' ? {} : { body: [] }),
+        // What is open counts guesses by address: they must not ban the rest of the test.
+        ...(access === 'open' ? { address: '203.0.113.9' } : {}),
+      });
 
     it('describes every operation with its access', () => {
       assert.ok(operations.length > 100);
@@ -64,8 +68,15 @@ eachStore((driver) =>
       const open = operations.filter(({ access }) => access === 'open').map(({ method, path }) => `${method} ${path}`);
       assert.deepEqual(open.sort(), [
         'DELETE iam/sessions/current',
+        `GET /oauth/enter/${MISSING}`,
+        'GET /oauth/receiver',
+        `GET /oauth/redirect/${MISSING}`,
+        'GET iam/external',
         'GET openapi.json',
+        `PATCH iam/invites/${MISSING}`,
+        `PATCH iam/pwd_reset_requests/${MISSING}`,
         'PATCH iam/sessions/current',
+        'POST iam/external',
         'POST iam/sessions',
       ]);
     });
@@ -100,7 +111,8 @@ eachStore((driver) =>
           [working, 'working'],
         ] as const) {
           const answer = await call(client, operation);
-          const expected = operation.domain === 'any' || operation.domain === kind;
+          const isOpen = operation.access === 'open';
+          const expected = isOpen || operation.domain === 'any' || operation.domain === kind;
           assert.equal(
             isLetIn(answer.status),
             expected,
