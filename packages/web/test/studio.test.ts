@@ -1,6 +1,6 @@
 /** The studio in a real browser, against the real service with the fixture models. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,6 +9,7 @@ import { catalogText, packFixture, startFiles } from '../../speech/test/model-ap
 import type { Host } from '../../speech/test/models-host.ts';
 import {
   ADMIN_KEY,
+  type FixtureModel,
   startTestSpeech,
   type TestSpeech,
   testdataPath,
@@ -42,7 +43,10 @@ describe('the studio', { skip: skipPages }, () => {
     const packed = await packFixture('punct', { id: 'more-punctuation', display_name: 'More punctuation' });
     host = await startFiles({ '/model.tar.gz': packed.bytes });
     await writeFile(join(folder, 'catalog.json'), catalogText([packed.entry(`${host.url}/model.tar.gz`)]));
+    const dataDir = join(folder, 'data');
+    await installAgain(dataDir, 'offline-ctc', '2026-12-01');
     speech = await startTestSpeech({
+      dataDir,
       models: ['offline-transducer', 'offline-ctc', 'online-transducer', 'diarization'],
       settings: { 'registry.allow_download': 'true', 'registry.catalog_url': join(folder, 'catalog.json') },
     });
@@ -198,12 +202,37 @@ describe('the studio', { skip: skipPages }, () => {
     await page.waitForSelector('.notice:has-text("More punctuation is installed.")');
     await page.click('button:text("Installed")');
     await page.waitForSelector('.model:has-text("More punctuation")');
-    const card = page.locator('.model', { hasText: 'demo-ctc-en' });
+    const card = page.locator('.model', { hasText: 'demo-ctc-en@2026-12-01' });
     await card.locator('button:text("Pin")').click();
     await card.locator('.badge:text("Pinned")').waitFor();
     await card.locator('button:text("Unload")').click();
     await page.click('dialog button.danger');
     await card.locator('.badge:text("On disk")').waitFor();
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
+
+  it('swaps in another revision of a model', async () => {
+    const { page, complaints } = await open('/models');
+    const serving = page.locator('.model', { hasText: 'demo-ctc-en@2026-11-21' });
+    await serving.locator('button:text("Swap")').click();
+    await page.selectOption('dialog select', '2026-12-01');
+    await page.click('dialog button[type=submit]');
+    await page.locator('.model', { hasText: 'demo-ctc-en@2026-12-01' }).locator('.badge:text("In memory")').waitFor();
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
+
+  it('transcribes a recording again with another model', async () => {
+    const { page, complaints } = await open('');
+    await transcribe(page);
+    const first = page.url();
+    await page.click('button:text("Transcribe again")');
+    await page.selectOption('dialog select', 'demo-ctc-en');
+    await page.click('dialog button[type=submit]');
+    await page.waitForURL((url) => url.href !== first && url.href.includes('/ui/jobs/'));
+    await page.waitForSelector('.facts .badge:text("demo-ctc-en@")');
+    await page.waitForSelector('.waveform canvas');
     assert.deepEqual(complaints, []);
     await page.context().close();
   });
@@ -262,6 +291,14 @@ describe('the studio', { skip: skipPages }, () => {
     await page.context().close();
   });
 });
+
+/** Another revision of a fixture model, beside the first. */
+const installAgain = async (dataDir: string, fixture: FixtureModel, revision: string): Promise<void> => {
+  const manifest = JSON.parse(await readFile(testdataPath(`models/${fixture}/model.json`), 'utf8')) as { id: string };
+  const place = join(dataDir, 'models', `${manifest.id}@${revision}`);
+  await cp(testdataPath(`models/${fixture}`), place, { recursive: true });
+  await writeFile(join(place, 'model.json'), JSON.stringify({ ...manifest, revision }));
+};
 
 const streamText = async (stream: NodeJS.ReadableStream): Promise<string> => {
   const chunks: Buffer[] = [];
