@@ -8,11 +8,13 @@ import { join } from 'node:path';
 import { createSystemCaller } from './auth/system-caller.ts';
 import type { DomainMemory } from './domains/memory.ts';
 import type { Kind } from './domains/types.ts';
+import type { Property } from './model/properties.ts';
 import { systemClasses } from './model/system-classes.ts';
 import { createEntity } from './rest/create.ts';
 import { readInput } from './rest/draft.ts';
 import type { Engine } from './rest/engine.ts';
 import type { Json } from './rest/json.ts';
+import { patchEntity } from './rest/patch.ts';
 import type { Resource } from './rest/resource.ts';
 
 export type FirstRunParts = {
@@ -73,12 +75,27 @@ export const furnishDomain = async (parts: FirstRunParts, domain: DomainMemory):
   await makeMissing(parts, parts.resources.classes, domain, 'classname', systemClasses(domain.isMaster));
 };
 
+/** Adds to the built-in classes of a domain the properties that a newer platform gave them. */
+const completeClasses = async ({ engine, resources }: FirstRunParts, domain: DomainMemory): Promise<void> => {
+  const caller = createSystemCaller(domain);
+  for (const { classname, properties } of systemClasses(domain.isMaster)) {
+    const [id = ''] = domain.find('class', 'classname', String(classname));
+    const present = (domain.get('class', id)?.properties ?? []) as readonly Property[];
+    const names = new Set(present.map(({ name }) => name));
+    const missing = (properties as readonly Property[]).filter(({ name }) => !names.has(name));
+    if (missing.length === 0) continue;
+    const input = readInput(resources.classes, { properties: [...present, ...missing] }, false);
+    await patchEntity(engine, resources.classes, { domain, caller, id, input });
+  }
+};
+
 /** Brings the installation to where its administrator can sign in. */
 export const firstRun = async (parts: FirstRunParts, administrator: FirstAdministrator): Promise<void> => {
   const { master } = parts.engine.domains;
   const { domains, configurations, users } = parts.resources;
   await makeMissing(parts, domains, master, 'name', [{ name: master.name }]);
   await furnishDomain(parts, master);
+  await completeClasses(parts, master);
   if (master.size('configuration') === 0) {
     await makeMissing(parts, configurations, master, 'name', [{ name: 'default' }]);
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
+import { openStore } from '@parley/kit/store/open.ts';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
 import { PLATFORM_SETTINGS } from '../src/settings.ts';
 import { type RunningPlatform, startPlatform } from '../src/start.ts';
@@ -35,6 +36,29 @@ const signIn = async (url: string, pwd: string): Promise<Record<string, string>>
   const { session_token } = (await answer.json()) as { session_token: string };
   return { authorization: `Bearer ${session_token}`, 'content-type': 'application/json' };
 };
+
+describe('a start on the rows of an older platform', () => {
+  it('gives the built-in classes the properties they lack, and keeps the rest', () =>
+    withFolder(async (folder) => {
+      await (await start(folder))[Symbol.asyncDispose]();
+      const store = await openStore(join(folder, 'platform.sqlite'), createSilentLog());
+      const rows = await store.query<{ classname: string; properties: { name: string }[] }>('master', 'class', {});
+      const { id, data } = rows.find((row) => row.data.classname === 'oauth/Requests')!;
+      const older = data.properties.filter(({ name }) => name !== 'browser_hash');
+      assert.equal(older.length, data.properties.length - 1);
+      await store.commit('master', [{ op: 'put', kind: 'class', id, data: { ...data, properties: older } }]);
+      await store[Symbol.asyncDispose]();
+      await using platform = await start(folder);
+      const [, pwd = ''] = (await readFile(join(folder, 'admin-password.txt'), 'utf8')).split('\n');
+      const headers = await signIn(platform.url, pwd);
+      const answer = await fetch(`${platform.url}/rest/v1/design/classes/${id}`, { headers });
+      const { properties } = (await answer.json()) as typeof data;
+      assert.deepEqual(
+        properties.map(({ name }) => name),
+        [...older.map(({ name }) => name), 'browser_hash'],
+      );
+    }));
+});
 
 describe('the first start', () => {
   it('makes a random password, once, in a file that only the owner reads', () =>

@@ -84,7 +84,8 @@ export const createClasses = (parts: RowsOfClasses): Resource =>
       draft.opts = { ...CLASS_OPTION_DEFAULTS, ...(draft.opts as Json) };
       keepSystemFlag(draft, previous, context.caller);
       checkModes(draft);
-      if (previous && isSystem(previous)) keepDefinition(draft, previous);
+      // The platform itself adds properties when it is newer than its rows.
+      if (previous && isSystem(previous) && context.caller.session.kind !== 'system') keepDefinition(draft, previous);
       checkProperties(draft.properties as Property[]);
       const effective = effectiveProperties(lineageOf(context.domain, draft));
       checkOptions(draft.opts as Json, new Set(effective.map(({ name }) => name)), context.domain);

@@ -44,7 +44,11 @@ export type PatchRequest = {
 };
 
 /** Merges into an entity; for endpoints that offer a part of one under an address of their own. */
-export const patchEntity = async (engine: Engine, resource: Resource, request: PatchRequest): Promise<Held> => {
+export const patchEntity = async (
+  engine: Pick<Engine, 'domains' | 'writer'>,
+  resource: Resource,
+  request: PatchRequest,
+): Promise<Held> => {
   const { domain, caller, id, input } = request;
   const before = await domain.read((rows) => rows.get(resource.kind, id));
   draftOf(resource, input, before, id);
