@@ -6,7 +6,8 @@ import type { Log, LogLevel } from '@parley/kit/log.ts';
 import type { Note } from '@parley/kit/service.ts';
 import type { Launch, NodeSpec } from './supervisor/child.ts';
 import { LIMITS, type Limits } from './supervisor/limits.ts';
-import { createNode, type ManagedNode, type NodeParts, type NodeRecord } from './supervisor/node.ts';
+import { createNode, type ManagedNode, type NodeParts } from './supervisor/node.ts';
+import type { NodeRecord } from './supervisor/node-state.ts';
 import { launchProcess } from './supervisor/process.ts';
 
 export type SupervisorOptions = {

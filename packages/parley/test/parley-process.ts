@@ -33,8 +33,8 @@ export type ParleyProcess = AsyncDisposable & {
   readonly ended: Promise<number | null>;
   /** Where the node of this name, as the ready line shows it, serves. */
   url(name: string): Promise<string>;
-  /** Signs in at the platform. */
-  signIn(): Promise<Administrator>;
+  /** Signs in at the platform node that the ready line calls so; `platform` when not given. */
+  signIn(name?: string): Promise<Administrator>;
 };
 
 /** Asks on a connection of its own: one that is kept may be closed by a node that ends just when it is used again. */
@@ -65,7 +65,7 @@ const createAdministrator = (url: string, token: string): Administrator => ({
 });
 
 /** Signs in at a platform. */
-export const signInAt = async (url: string): Promise<Administrator> => {
+const signInAt = async (url: string): Promise<Administrator> => {
   const credentials = { domain: 'master', login: 'admin', pwd: PASSWORD, session_type: 'token' };
   const { status, body } = await ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, credentials);
   if (status !== 200) throw new Error(`sign-in answered ${status} ${JSON.stringify(body)}`);
@@ -125,7 +125,7 @@ export const startParley = async (
     pid: child.pid!,
     ended,
     url,
-    signIn: async () => await signInAt(await url('platform')),
+    signIn: async (name = 'platform') => await signInAt(await url(name)),
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
       await ended;

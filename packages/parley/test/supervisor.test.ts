@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSilentLog } from '@parley/kit/log.ts';
 import type { NodeSpec } from '../src/supervisor/child.ts';
-import type { NodeRecord } from '../src/supervisor/node.ts';
+import type { NodeRecord } from '../src/supervisor/node-state.ts';
 import { startSupervisor } from '../src/supervisor.ts';
 
 const MODULE = fileURLToPath(new URL('fixtures/node.ts', import.meta.url));

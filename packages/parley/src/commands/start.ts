@@ -5,7 +5,7 @@ import { readSettings } from '@parley/kit/settings.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checkSupervisorSettings, SUPERVISOR_SETTINGS } from '../settings.ts';
 import { SERVICE_MAKERS } from '../supervisor/kinds.ts';
-import type { NodeRecord } from '../supervisor/node.ts';
+import type { NodeRecord } from '../supervisor/node-state.ts';
 import { startServer } from '../supervisor/server.ts';
 
 const superviseUntilSignal = async (kinds: readonly string[], context: CommandContext): Promise<number> => {

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { toNodeLogLevel } from '@parley/platform/nodes/log-levels.ts';
 import { type NodeFacts, SUPERVISOR_KIND } from '@parley/platform/nodes/node.ts';
 import { linesOf, orderOf, type Plan, placeOf } from '@parley/platform/nodes/plan.ts';
-import type { NodeRecord } from './node.ts';
+import type { NodeRecord } from './node-state.ts';
 
 export type ServerFacts = Pick<NodeFacts, 'server' | 'site' | 'address'>;
 

@@ -6,23 +6,7 @@ import type { Log, LogLevel } from '@parley/kit/log.ts';
 import { EXIT_CONFIG, type FromService, type Note } from '@parley/kit/service.ts';
 import { type Child, keyOf, type Launch, type NodeSpec } from './child.ts';
 import { backOffMs, type Limits } from './limits.ts';
-
-export type NodeStatus = 'starting' | 'active' | 'restarting' | 'inactive' | 'stopped';
-
-export type NodeRecord = Pick<NodeSpec, 'name' | 'role' | 'kind' | 'index'> & {
-  readonly status: NodeStatus;
-  /** It serves, and its heartbeats come. */
-  readonly isActive: boolean;
-  readonly pid: number | undefined;
-  readonly url: string | undefined;
-  /** Unix milliseconds of the start or last restart. */
-  readonly startedAtMs: number | undefined;
-  readonly restarts: number;
-  /** Why it does not run as it shall; empty when it does. */
-  readonly reason: string;
-  /** What it logs, as it told when it was ready, or as it was set since. */
-  readonly logLevel: LogLevel;
-};
+import { createState, type NodeRecord, type NodeState, SHOWN_MISSED, toRecord } from './node-state.ts';
 
 export type NodeParts = {
   readonly limits: Limits;
@@ -55,53 +39,9 @@ export type ManagedNode = {
 
 /** Pongs in a row above the limit of memory, so that a moment's peak is none. */
 const HEAVY_PONGS = 2;
-/** Unanswered heartbeats that are shown as a node that does not serve, before it is killed for them. */
-const SHOWN_MISSED = 2;
-
-type State = {
-  spec: NodeSpec;
-  /** What it served with last. */
-  good: NodeSpec | undefined;
-  /** What it could not start with. */
-  rejected: NodeSpec | undefined;
-  status: NodeStatus;
-  served: boolean;
-  child: Child | undefined;
-  /** Its end was asked for: to be started again, or not. */
-  leaving: 'again' | 'for-good' | undefined;
-  url: string | undefined;
-  startedAtMs: number | undefined;
-  restarts: number;
-  crashesMs: number[];
-  missed: number;
-  heavy: number;
-  reason: string;
-  logLevel: LogLevel;
-  timer: NodeJS.Timeout | undefined;
-  readonly gone: Set<() => void>;
-};
-
 /** A node that is not started yet. */
 export const createNode = (spec: NodeSpec, parts: NodeParts): ManagedNode => {
-  const node: State = {
-    spec,
-    good: undefined,
-    rejected: undefined,
-    status: 'starting',
-    served: false,
-    child: undefined,
-    leaving: undefined,
-    url: undefined,
-    startedAtMs: undefined,
-    restarts: 0,
-    crashesMs: [],
-    missed: 0,
-    heavy: 0,
-    reason: '',
-    logLevel: parts.levelOf(spec.name) ?? 'info',
-    timer: undefined,
-    gone: new Set(),
-  };
+  const node = createState(spec, parts.levelOf(spec.name));
   return {
     record: () => toRecord(node),
     hasServed: () => node.served,
@@ -119,25 +59,7 @@ export const createNode = (spec: NodeSpec, parts: NodeParts): ManagedNode => {
   };
 };
 
-const toRecord = (node: State): NodeRecord => {
-  const { name, role, kind, index } = node.spec;
-  return {
-    name,
-    role,
-    kind,
-    index,
-    status: node.status,
-    isActive: node.status === 'active' && node.missed < SHOWN_MISSED && node.leaving === undefined,
-    pid: node.child?.pid,
-    url: node.url,
-    startedAtMs: node.startedAtMs,
-    restarts: node.restarts,
-    reason: node.reason,
-    logLevel: node.logLevel,
-  };
-};
-
-const launch = (node: State, parts: NodeParts): void => {
+const launch = (node: NodeState, parts: NodeParts): void => {
   clearTimeout(node.timer);
   Object.assign(node, { leaving: undefined, status: 'starting', startedAtMs: Date.now(), missed: 0, heavy: 0 });
   const child: Child = parts.launch(node.spec, {
@@ -155,7 +77,7 @@ const launch = (node: State, parts: NodeParts): void => {
   parts.changed();
 };
 
-const hear = (node: State, message: FromService, parts: NodeParts): void => {
+const hear = (node: NodeState, message: FromService, parts: NodeParts): void => {
   const wasMissed = node.missed >= SHOWN_MISSED;
   node.missed = 0;
   if (message.type === 'note') parts.note(node.spec.name, message);
@@ -174,7 +96,7 @@ const hear = (node: State, message: FromService, parts: NodeParts): void => {
 };
 
 /** A node that grows beyond its limit is started anew before the system ends something of its own choice. */
-const weigh = (node: State, rssBytes: number, parts: NodeParts): void => {
+const weigh = (node: NodeState, rssBytes: number, parts: NodeParts): void => {
   const limit = node.spec.memoryLimitBytes ?? 0;
   const isHeavy = limit > 0 && node.child?.ownsMemory === true && rssBytes > limit;
   node.heavy = isHeavy ? node.heavy + 1 : 0;
@@ -186,7 +108,7 @@ const weigh = (node: State, rssBytes: number, parts: NodeParts): void => {
   restart(node, parts);
 };
 
-const ended = (node: State, code: number | null, signal: string | null, parts: NodeParts): void => {
+const ended = (node: NodeState, code: number | null, signal: string | null, parts: NodeParts): void => {
   const { leaving } = node;
   node.child = undefined;
   node.url = undefined;
@@ -198,14 +120,14 @@ const ended = (node: State, code: number | null, signal: string | null, parts: N
   else crashed(node, code, signal, parts);
 };
 
-const finish = (node: State, parts: NodeParts): void => {
+const finish = (node: NodeState, parts: NodeParts): void => {
   node.status = 'stopped';
   for (const resolve of node.gone) resolve();
   node.gone.clear();
   parts.changed();
 };
 
-const cannotStart = (node: State, code: number | null, parts: NodeParts): void => {
+const cannotStart = (node: NodeState, code: number | null, parts: NodeParts): void => {
   const isSettings = code === EXIT_CONFIG;
   node.reason = isSettings ? 'cannot use these settings' : `ended with code ${code} before it served`;
   parts.log.error({ node: node.spec.name, code, reason: node.reason }, 'node cannot start');
@@ -224,7 +146,7 @@ const cannotStart = (node: State, code: number | null, parts: NodeParts): void =
 };
 
 /** A node that crashes again and again rests for a whole window. */
-const crashed = (node: State, code: number | null, signal: string | null, parts: NodeParts): void => {
+const crashed = (node: NodeState, code: number | null, signal: string | null, parts: NodeParts): void => {
   const { limits } = parts;
   const nowMs = Date.now();
   node.crashesMs = [...node.crashesMs.filter((at) => nowMs - at < limits.crashLoopWindowMs), nowMs];
@@ -239,7 +161,7 @@ const crashed = (node: State, code: number | null, signal: string | null, parts:
   parts.changed();
 };
 
-const respec = (node: State, next: NodeSpec, parts: NodeParts): void => {
+const respec = (node: NodeState, next: NodeSpec, parts: NodeParts): void => {
   const key = keyOf(next);
   const isRejected = node.rejected !== undefined && key === keyOf(node.rejected);
   if (isRejected || key === keyOf(node.spec)) {
@@ -256,7 +178,7 @@ const respec = (node: State, next: NodeSpec, parts: NodeParts): void => {
   restart(node, parts);
 };
 
-const restart = (node: State, parts: NodeParts): void => {
+const restart = (node: NodeState, parts: NodeParts): void => {
   if (!node.child) {
     launch(node, parts);
     return;
@@ -267,7 +189,7 @@ const restart = (node: State, parts: NodeParts): void => {
   parts.changed();
 };
 
-const askToEnd = (node: State, child: Child, graceMs: number): void => {
+const askToEnd = (node: NodeState, child: Child, graceMs: number): void => {
   const timer = setTimeout(() => {
     if (node.child === child) child.kill();
   }, graceMs);
@@ -275,7 +197,7 @@ const askToEnd = (node: State, child: Child, graceMs: number): void => {
   child.send({ type: 'stop' });
 };
 
-const stop = (node: State, parts: NodeParts): Promise<void> => {
+const stop = (node: NodeState, parts: NodeParts): Promise<void> => {
   const { child } = node;
   clearTimeout(node.timer);
   if (!child) {
@@ -289,7 +211,7 @@ const stop = (node: State, parts: NodeParts): Promise<void> => {
   return gone.finally(() => clearTimeout(node.timer));
 };
 
-const beat = (node: State, { limits, log, changed }: NodeParts): void => {
+const beat = (node: NodeState, { limits, log, changed }: NodeParts): void => {
   const { child } = node;
   if (!child?.isConnected() || node.leaving !== undefined) return;
   const allowed =

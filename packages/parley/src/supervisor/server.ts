@@ -16,7 +16,7 @@ import { createInstallation, type Installation } from './installation.ts';
 import { openKept } from './kept.ts';
 import type { SpecMaker } from './kinds.ts';
 import { LIMITS, type Limits } from './limits.ts';
-import type { NodeRecord } from './node.ts';
+import type { NodeRecord } from './node-state.ts';
 import { launchProcess } from './process.ts';
 import { createSockets } from './sockets.ts';
 import { launchUnit } from './unit.ts';
