@@ -9,6 +9,7 @@ import { createSemaphore } from '@parley/kit/semaphore.ts';
 import { Conflict, type Store } from '@parley/kit/store/store.ts';
 import { cannotApply } from '../codes.ts';
 import type { LoadedDomains } from '../domains/domains.ts';
+import type { Entity } from '../domains/types.ts';
 import { isObject } from '../rest/json.ts';
 import type { Delta, Quota, Usage } from '../rest/quota.ts';
 import { countItems, ENFORCED } from './count.ts';
@@ -97,16 +98,18 @@ export const createQuota = (parts: QuotaParts): OpenQuota => {
     const { change } = usageOf(masterName(), { version }, await countItems(store, masterName()));
     try {
       await store.commit(masterName(), [change]);
-      await show();
+      show(change.data, version + 1);
       return true;
     } catch (thrown) {
       if (!(thrown instanceof Conflict)) throw thrown;
       return false;
     }
   };
-  /** On one node alone, memory follows no feed. */
-  const show = async (): Promise<void> => {
-    if (!isShared) await parts.domains().master.refresh('setting', OWNERSHIP);
+  /** What was written is seen at once; what other nodes write comes with the feed. */
+  const show = (entity: object, version: number): void => {
+    const settings = parts.domains().master.collection('setting');
+    const held = settings.peek(OWNERSHIP);
+    if (!held || held.version < version) settings.put({ id: OWNERSHIP, entity: entity as Entity, version });
   };
   return {
     read,
@@ -124,10 +127,11 @@ export const createQuota = (parts: QuotaParts): OpenQuota => {
         return await job();
       }),
     claim: (delta) => usageOf(masterName(), state!, claimed(state!, delta, nowOf(clock))),
-    settle: async ({ change }) => {
+    settle: ({ change }) => {
       const { value } = change.data as { value: Counts };
-      if (state) state = { ...state, counts: value, version: state.version + 1 };
-      await show();
+      const version = change.expect! + 1;
+      if (state && state.version < version) state = { ...state, counts: value, version };
+      show(change.data, version);
     },
   };
 };

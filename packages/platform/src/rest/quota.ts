@@ -17,7 +17,7 @@ export type Quota = {
   /** The counters as they must be after the write. 422 when the licence does not allow so many. */
   claim(delta: Delta): Usage;
   /** The write was made. */
-  settle(usage: Usage): Promise<void>;
+  settle(usage: Usage): void;
   /** Somebody else counted: reads what is there now. */
   refresh(): Promise<void>;
 };

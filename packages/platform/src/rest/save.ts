@@ -162,7 +162,7 @@ const counted = async (
     const usage = quota.claim(delta);
     try {
       const held = await write(usage);
-      await quota.settle(usage);
+      quota.settle(usage);
       return { held };
     } catch (thrown) {
       // Another node counted meanwhile.
