@@ -94,7 +94,7 @@ const USUAL_CLAIMS = {
 } as const;
 
 /** Who the claims are about. Throws an OAuthFault when they do not say. */
-export const readIdentity = (claims: Json, map: ClaimMap): Identity => {
+const readIdentity = (claims: Json, map: ClaimMap): Identity => {
   if (Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES) throw broken('the claims are too large');
   const word = (of: keyof typeof USUAL_CLAIMS): string => {
     const named = map[of];

@@ -27,7 +27,7 @@ const qualityOf = (ranges: readonly Range[], isMeant: (type: string) => boolean)
   Math.max(0, ...ranges.filter(({ type }) => isMeant(type)).map(({ quality }) => quality));
 
 /** True when the client names JSON and does not like a page better. */
-export const prefersJson = (request: FastifyRequest): boolean => {
+const prefersJson = (request: FastifyRequest): boolean => {
   const ranges = rangesOf(request.headers.accept ?? '');
   const json = qualityOf(ranges, (type) => JSON_TYPES.has(type) || type.endsWith('+json'));
   return json > 0 && json >= qualityOf(ranges, (type) => type === 'text/html');

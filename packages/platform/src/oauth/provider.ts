@@ -6,7 +6,7 @@ import { EXPIRES_AT } from '../model/expiry.ts';
 import type { Model } from '../model/model.ts';
 import { isObject, type Json } from '../rest/json.ts';
 
-export const PROVIDERS_CLASS = 'oauth/Providers';
+const PROVIDERS_CLASS = 'oauth/Providers';
 
 /** How the client proves itself at the token endpoint (RFC 6749 §2.3.1). */
 export type TokenAuth = 'post' | 'basic' | 'none';
@@ -81,7 +81,7 @@ const TOKEN_AUTH: Readonly<Record<string, TokenAuth>> = {
 };
 
 /** A row as a provider. Never throws: what is missing shows when it is needed. */
-export const readProvider = (id: string, row: Json, secrets: SecretBox): Provider => {
+const readProvider = (id: string, row: Json, secrets: SecretBox): Provider => {
   const secret = textOf(row, 'client_secret');
   const opts = isObject(row.opts) ? row.opts : {};
   return {

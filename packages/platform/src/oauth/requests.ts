@@ -15,11 +15,11 @@ import type { Model } from '../model/model.ts';
 import { readInput } from '../rest/draft.ts';
 import type { Json } from '../rest/json.ts';
 
-export const REQUESTS_CLASS = 'oauth/Requests';
+const REQUESTS_CLASS = 'oauth/Requests';
 
 /** Contract §14: how long the provider may keep the browser, and how long the way in stays open after it. */
-export const STATE_MS = 600_000;
-export const TOKEN_MS = 120_000;
+const STATE_MS = 600_000;
+const TOKEN_MS = 120_000;
 const MAX_ERROR = 512;
 
 /** A row as the steps need it. */

@@ -6,7 +6,7 @@ import { isObject, type Json } from '../../rest/json.ts';
 import type { Element, ElementContext, FormField, Key } from '../element.ts';
 import { ScriptFault } from '../fault.ts';
 
-export const FIELD_TYPES = ['hidden', 'line', 'password', 'code', 'select', 'text'] as const;
+const FIELD_TYPES = ['hidden', 'line', 'password', 'code', 'select', 'text'] as const;
 /** Fields of the form itself. */
 const RESERVED: ReadonlySet<unknown> = new Set(['step', 'ctx']);
 const MAX_FIELDS = 100;
