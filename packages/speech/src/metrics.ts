@@ -22,7 +22,7 @@ export const createMeasures = (metrics: Metrics): SpeechMeasures => {
   const labels = ['model'] as const;
   const segments = metrics.counter({
     name: 'parley_speech_segments_recognized_total',
-    help: 'Utterances heard by engines of this process, the one that warms a model up included.',
+    help: 'Utterances heard by engines of this process.',
     labels,
   });
   const audio = metrics.counter({

@@ -117,9 +117,14 @@ const openPool = (settings: SpeechSettings, installed: Installed, log: Log, hous
   };
   return createPool({
     start: (model, signal) => {
+      // The first thing the pool lets a model hear is silence, to warm it up.
+      let isWarm = false;
       const watched = {
         onEnd: (planned: boolean) => measures.engineEnded(model.id, planned),
-        onRecognized: (audioSec: number, tookSec: number) => measures.recognized(model.id, audioSec, tookSec),
+        onRecognized: (audioSec: number, tookSec: number) => {
+          if (isWarm) measures.recognized(model.id, audioSec, tookSec);
+          isWarm = true;
+        },
       };
       const all = { ...options, ...watched, tracing, signal };
       return (model.streaming ? startStreamingRecognizer : startRecognizer)(model, all);

@@ -152,6 +152,38 @@ describe('a bucket', () => {
   });
 });
 
+describe('a database that is away', () => {
+  it('is 503 where it is needed, nothing is half accepted, and work goes on when it is back', async () => {
+    await using database = await driver.createDatabase();
+    await using speech = await start(database, {}, { 'jobs.lease': '2s' });
+    const wav = await readTestdata('audio/words.wav');
+    const file = new File([new Uint8Array(wav)], 'words.wav');
+    const long = new File([wav.subarray(0, 44), ...Array.from({ length: 40 }, () => wav.subarray(44))], 'long.wav');
+    const running = (await (await submit(speech, long)).json()) as Job;
+    const url = `${speech.url}/api/v1/jobs/${running.id}/events?segments=true`;
+    for await (const { event } of await readEvents(url, { authorization: `Bearer ${ADMIN_KEY}` })) {
+      if (event === 'segment') break;
+    }
+    const server = driver.postgres()!;
+    await server.stop('SIGQUIT');
+    const refused = await submit(speech, file);
+    assert.equal(refused.status, 503);
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    assert.equal(((await refused.json()) as { code: string }).code, 'storage_unavailable');
+    const legacy = await speech.fetch('/asr_task/job_0123456789abcdef0123456789abcdef~txt');
+    assert.equal(((await legacy.json()) as { detail: { code: string } }).detail.code, 'storage_unavailable');
+    assert.equal((await speech.post('/api/v1/transcribe', {}, file)).status, 200, 'what needs no database goes on');
+    await server.start();
+    await eventually('the database to be used again', async () => {
+      const listed = await speech.fetch('/api/v1/jobs');
+      return listed.status === 200 && ((await listed.json()) as { data: Job[] }).data.length === 1;
+    });
+    assert.equal(await endOf(speech, running), 'succeeded');
+    const again = (await (await submit(speech, file)).json()) as Job;
+    assert.equal(await endOf(speech, again), 'succeeded');
+  });
+});
+
 describe('what nobody refers to', () => {
   const sweepOnce = async (store: Store, spool: Spool, afterMs: number): Promise<void> => {
     const log = createSilentLog();

@@ -1,6 +1,8 @@
 /** Three services as processes of their own on one PostgreSQL and one bucket: one queue. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
@@ -31,15 +33,16 @@ const longRecording = async (times: number): Promise<Blob> => {
   return new Blob([head, body]);
 };
 
-const post = (service: SoakService, path: string, file: Blob, model: string): Promise<Response> => {
+const post = (service: SoakService, path: string, file: Blob, model: string, webhook?: string): Promise<Response> => {
   const form = new FormData();
+  if (webhook !== undefined) form.append('webhook_url', webhook);
   form.append('model', model);
   form.append('file', file, 'recording.wav');
   return fetch(`${service.url}${path}`, { method: 'POST', body: form, headers });
 };
 
-const submit = async (service: SoakService, file: Blob, model: string): Promise<Job> => {
-  const response = await post(service, '/api/v1/jobs', file, model);
+const submit = async (service: SoakService, file: Blob, model: string, webhook?: string): Promise<Job> => {
+  const response = await post(service, '/api/v1/jobs', file, model, webhook);
   assert.equal(response.status, 202, await response.clone().text());
   return (await response.json()) as Job;
 };
@@ -58,11 +61,31 @@ const heardBy = async (service: SoakService): Promise<number> => {
   return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
 };
 
+/** Takes deliveries. */
+const startReceiver = async () => {
+  const told: { event: string; job: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const body = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()) as Job;
+    told.push({ event: String(request.headers['x-service-event']), job: body.id });
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    told,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+};
+
 describe('three instances', () => {
   const stack = new AsyncDisposableStack();
   let database: TestDatabase;
   let s3: S3Server;
   let store: Store;
+  let receiver: Awaited<ReturnType<typeof startReceiver>>;
   let services: SoakService[];
   let dataDirs: { path: string }[];
 
@@ -75,12 +98,14 @@ describe('three instances', () => {
       'speech.asr.inference_slots': '1',
       'speech.asr.default_model': at === 2 ? CTC : TRANSDUCER,
       'speech.metrics.enabled': 'true',
+      'speech.jobs.webhook_allowed_hosts': receiver.host,
       'speech.log.level': 'fatal',
     });
 
   before(async () => {
     const driver = stack.use(await openPostgresDriver());
     database = stack.use(await driver.createDatabase());
+    receiver = stack.use(await startReceiver());
     s3 = stack.use(await startS3());
     store = stack.use(await openStore(database.place, createSilentLog()));
     // The third has another model.
@@ -99,14 +124,14 @@ describe('three instances', () => {
   after(() => stack.disposeAsync());
 
   it('finish what one of them began: nothing that was kept is heard again, no event is missing or comes twice', async (context) => {
-    const file = await longRecording(60);
+    const file = await longRecording(240);
     const [, , third] = services as [SoakService, SoakService, SoakService];
-    const job = await submit(services[0]!, file, TRANSDUCER);
+    const job = await submit(services[0]!, file, TRANSDUCER, `http://${receiver.host}/told`);
     const seen: string[] = [];
     const first = await follow(third, job);
     for await (const { id, event } of first) {
       seen.push(id);
-      if (event === 'segment' && seen.length > 3) break;
+      if (event === 'segment') break;
     }
     const heard = await Promise.all(services.map(heardBy));
     const runner = heard.findIndex((count) => count > 0);
@@ -133,9 +158,12 @@ describe('three instances', () => {
     const whole = (await (await post(survivor, '/api/v1/transcribe', file, TRANSDUCER)).json()) as { text: string };
     const all = (await heardBy(survivor)) - before;
     context.diagnostic(`${kept} of ${all} utterances kept at the kill, ${before} heard by the other`);
+    assert.ok(before > 0, 'killed in mid-job');
     assert.ok(before <= all - kept, `${kept} of ${all} were kept, ${before} heard afterwards`);
     assert.equal(last?.result?.text, whole.text);
     assert.deepEqual(await s3.bucket.list(''), [], 'the upload is gone');
+    await eventually('the delivery', () => receiver.told.length > 0);
+    assert.deepEqual(receiver.told, [{ event: 'job.succeeded', job: job.id }], 'told of once');
     services[runner] = await start(runner);
   });
 

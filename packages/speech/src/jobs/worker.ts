@@ -197,8 +197,9 @@ const keepLease = (parts: WorkerParts, { id, untilMs }: Claim, onLost: () => voi
       ]);
       keptUntilMs = nextUntilMs;
     } catch (thrown) {
+      if (thrown instanceof Conflict) return onLost();
       parts.log.warn({ err: thrown, job: id }, 'lease could not be renewed');
-      if (thrown instanceof Conflict || parts.now() > keptUntilMs) onLost();
+      if (parts.now() > keptUntilMs) onLost();
     }
   };
   return setInterval(() => void renew(), parts.limits.leaseMs / 3);
