@@ -22,7 +22,7 @@ const DEFAULT_PORT = 5432;
 const EXCLUDED_DATABASE = 'dc';
 
 /** The target a storage names; undefined for other types and for the excluded database. */
-export const targetOf = (storage: Entity): Target | undefined => {
+const targetOf = (storage: Entity): Target | undefined => {
   const { type, instance, params } = storage;
   if (type !== 'postgresql' || !isObject(params)) return undefined;
   const text = (name: string): string => (typeof params[name] === 'string' ? params[name].trim() : '');
