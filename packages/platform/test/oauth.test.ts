@@ -176,6 +176,7 @@ describe('OAuth pages', () => {
     const browser = createCookieBrowser();
     const received = await browser.ask(await goThere(browser, 'discovered'));
     assert.equal(received.status, 302, received.text);
+    assert.ok(openId.asked.includes('/me'), 'who it is stands there with most providers');
   });
 
   it('refuse a replayed state', async () => {
@@ -427,6 +428,14 @@ describe('OAuth pages', () => {
     assert.ok(!(await answer.text()).includes('<script'));
     const head = await platform.guest.call('HEAD', '/oauth/redirect/openid');
     assert.equal(head.status, 405);
+  });
+
+  it('show people whose sign-in failed where to begin again', async () => {
+    const browser = createCookieBrowser();
+    const received = await browser.ask(await goThere(browser, 'openid', 'nobody-at-all'));
+    const entered = await browser.ask(platform.url + received.headers.get('location')!);
+    assert.equal(entered.status, 403);
+    assert.match(entered.text, /<a href="\/oauth\/redirect\/openid">/);
   });
 
   it('count guesses of tokens: five are looked at, the rest are banned, and a ban bars the right one too', async () => {

@@ -22,9 +22,9 @@ const visitorOf = (request: FastifyRequest, signal: AbortSignal): Visitor => ({
 
 const go = (reply: FastifyReply, to: string): FastifyReply => guardReply(reply).redirect(to, 302);
 
-/** Each step changes something, so a HEAD is no question here. `again`: where a failed step is begun anew. */
+/** Each step changes something, so a HEAD is no question here. */
 const page =
-  (step: (call: RestCall, signal: AbortSignal) => Promise<unknown>, again?: (request: FastifyRequest) => string) =>
+  (step: (call: RestCall, signal: AbortSignal) => Promise<unknown>) =>
   async (call: RestCall): Promise<unknown> => {
     const { request, reply } = call;
     const leaving = new AbortController();
@@ -40,19 +40,18 @@ const page =
     } catch (thrown) {
       const fault = asProblem(thrown);
       if (fault.status >= 500) request.log.error({ err: fault.cause ?? fault }, 'an OAuth page failed');
-      return sendFault(request, reply, fault, fault.status === 404 ? undefined : again?.(request));
+      const provider = fault.details?.provider;
+      const again = typeof provider === 'string' ? `/oauth/redirect/${encodeURIComponent(provider)}` : undefined;
+      return sendFault(request, reply, fault, again);
     }
   };
 
 const redirect = ({ flow, cookieSecure }: Parts) =>
-  page(
-    async ({ request, reply }) => {
-      const { key } = request.params as { key: string };
-      const to = await flow.begin(key, request.ip, () => markBrowser(request, reply, cookieSecure));
-      return go(reply, to.href);
-    },
-    (request) => request.url.split('?', 1)[0]!,
-  );
+  page(async ({ request, reply }) => {
+    const { key } = request.params as { key: string };
+    const to = await flow.begin(key, request.ip, () => markBrowser(request, reply, cookieSecure));
+    return go(reply, to.href);
+  });
 
 const receiver = ({ flow }: Parts) =>
   page(async ({ request, reply }, signal) => {

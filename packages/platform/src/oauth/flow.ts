@@ -5,7 +5,7 @@
 
 import { createTokenBucket } from '@parley/kit/limit.ts';
 import type { Log } from '@parley/kit/log.ts';
-import { asProblem } from '@parley/kit/problem.ts';
+import { asProblem, Problem } from '@parley/kit/problem.ts';
 import * as oidc from 'openid-client';
 import { networkOf } from '../auth/address.ts';
 import type { Ban } from '../auth/ban.ts';
@@ -134,8 +134,14 @@ const keepFault = async <T>(
     await requests
       .end(request, { status: 'failed', error: fault.reason })
       .catch((error: unknown) => log.warn({ request: id, err: error }, 'a failed OAuth sign-in was not noted'));
-    throw fault.problem;
+    throw withProvider(fault.problem, provider);
   }
+};
+
+/** Whoever reads the answer can begin again. */
+const withProvider = (fault: Problem, provider: string): Problem => {
+  const { code, status, message, retryAfterSec, cause } = fault;
+  return new Problem({ code, status, message, retryAfterSec, cause, details: { ...fault.details, provider } });
 };
 
 const redirectUriOf = ({ publicUrl, httpHosts }: FlowParts, provider: Provider): URL => {

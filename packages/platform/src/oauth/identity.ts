@@ -45,7 +45,7 @@ const claimsByIdToken = async (exchange: Exchange): Promise<Json> => {
   if (provider.signsWithSecret) await checkSecretSignature(tokens.id_token, provider);
   if (claims.azp !== undefined && claims.azp !== provider.clientId)
     throw unproven('id_token was made out to another client (azp)');
-  if (configuration.serverMetadata().userinfo_endpoint === undefined || provider.uriInfo === '') return claims;
+  if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   const info = await oidc.fetchUserInfo(configuration, tokens.access_token, String(claims.sub));
   // What is signed goes first.
   return { ...(info as Json), ...claims };
