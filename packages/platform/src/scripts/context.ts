@@ -5,6 +5,7 @@ import type { Frame } from './frame.ts';
 import { MAX_WALL_MS } from './limits.ts';
 import { type Run, whereOf } from './parts.ts';
 import { createScriptCaller } from './principal.ts';
+import type { Evaluation } from './sandbox.ts';
 import { expressionsOf, fillTemplate, toText } from './template.ts';
 
 export const createElementContext = (run: Run, { script, variables }: Frame): ElementContext => {
@@ -14,10 +15,11 @@ export const createElementContext = (run: Run, { script, variables }: Frame): El
   const callerIn = (where: ElementContext['domain']) =>
     createScriptCaller(domain, script, where, { address, runId: run.id });
 
-  const evaluateAll: ElementContext['evaluateAll'] = (each, options = {}) => {
+  const texts = (each: readonly Evaluation[], options: { untilTrue?: boolean } = {}) => {
     const scope = variables.scopeFor(each.map(({ source }) => source).join('\n'));
     return sandbox.evaluate(each, { scope, signal, ...options });
   };
+  const evaluateAll: ElementContext['evaluateAll'] = async (each, options) => parseAll(await texts(each, options));
   const render = async (template: unknown): Promise<unknown> => {
     const sources = expressionsOf(template);
     if (sources.length === 0) return template;
@@ -40,15 +42,18 @@ export const createElementContext = (run: Run, { script, variables }: Frame): El
       return { domain: other, caller: callerIn(other) };
     },
     variables,
+    assign: async (each) => {
+      const found = await texts(each.map(({ name, source }) => ({ source, as: name })));
+      for (const [at, { name }] of each.entries()) variables.setText(name, found[at] ?? 'null');
+    },
     evaluate: async (source) => (await evaluateAll([{ source }]))[0],
     evaluateAll,
     execute: async (source, scope) =>
-      (await sandbox.evaluate([{ source }], { scope: JSON.stringify(scope), isCode: true, signal }))[0],
-    evaluateIn: (scope, sources) =>
-      sandbox.evaluate(
-        sources.map((source) => ({ source })),
-        { scope: JSON.stringify(scope), signal },
-      ),
+      parseAll(await sandbox.evaluate([{ source }], { scope: JSON.stringify(scope), isCode: true, signal }))[0],
+    evaluateIn: async (scope, sources) => {
+      const each = sources.map((source) => ({ source }));
+      return parseAll(await sandbox.evaluate(each, { scope: JSON.stringify(scope), signal }));
+    },
     render,
     renderText: async (template) => toText(await render(template)),
     signal,
@@ -61,3 +66,5 @@ export const createElementContext = (run: Run, { script, variables }: Frame): El
     services: run.parts.services,
   };
 };
+
+const parseAll = (texts: readonly string[]): unknown[] => texts.map((text) => JSON.parse(text));

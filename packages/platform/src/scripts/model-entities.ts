@@ -8,7 +8,7 @@ import { type Model, removeFiles } from '../model/model.ts';
 import type { ModelClass } from '../model/model-class.ts';
 import { readInput } from '../rest/draft.ts';
 import { type Engine, memoryOf } from '../rest/engine.ts';
-import { isObject } from '../rest/json.ts';
+import { checkShape, isObject } from '../rest/json.ts';
 import { parseListQuery } from '../rest/query.ts';
 import { type Actor, type ScriptEntities, toRawQuery } from './entities.ts';
 
@@ -42,6 +42,7 @@ export const createModelEntities = (engine: Engine, model: Model, requireRoute: 
     },
     create: async (actor, collection, fields) => {
       const { domain, model: of } = open(actor, collection, 'POST');
+      checkShape(fields);
       const { id, ...rest } = fields;
       const input = readInput(of.resource, rest, true);
       const own = id === undefined || id === null || id === '' ? createUuid() : idIn(String(id));
@@ -49,6 +50,7 @@ export const createModelEntities = (engine: Engine, model: Model, requireRoute: 
     },
     update: async (actor, collection, id, fields) => {
       const { domain, model: of } = open(actor, collection, 'PATCH', id);
+      checkShape(fields);
       const input = readInput(of.resource, fields, true);
       return showItem(of, await items.patch({ domain, model: of, id: idIn(id) }, input));
     },

@@ -9,7 +9,7 @@ import { createEntity } from '../rest/create.ts';
 import { readInput } from '../rest/draft.ts';
 import { type Engine, memoryOf } from '../rest/engine.ts';
 import type { Filter } from '../rest/filter.ts';
-import type { Json } from '../rest/json.ts';
+import { checkShape, type Json } from '../rest/json.ts';
 import { findItems } from '../rest/list.ts';
 import { patchEntity } from '../rest/patch.ts';
 import { parseListQuery } from '../rest/query.ts';
@@ -61,6 +61,7 @@ export const createRestEntities = ({ engine, resources, model }: RestEntitiesPar
       const resource = resourceOf(actor, collection, 'POST');
       requireVerb(resource, 'create');
       const domain = memoryOf(engine, actor.domain);
+      checkShape(fields);
       const input = readInput(resource, fields, true);
       const held = await createEntity(engine, resource, { domain, caller: actor.caller, input });
       return shown(resource, actor, held.entity);
@@ -70,6 +71,7 @@ export const createRestEntities = ({ engine, resources, model }: RestEntitiesPar
       const resource = resourceOf(actor, collection, 'PATCH', id);
       requireVerb(resource, 'patch');
       const domain = memoryOf(engine, actor.domain);
+      checkShape(fields);
       const input = readInput(resource, fields, true);
       const held = await patchEntity(engine, resource, { domain, caller: actor.caller, id: idIn(resource, id), input });
       return shown(resource, actor, held.entity);

@@ -14,7 +14,8 @@ export type RunLog = {
   hide(secret: unknown): void;
   /** A value as it may be shown. */
   mask(value: unknown): unknown;
-  traced(step: TraceStep): void;
+  /** Takes a step when it is traced; `changed` is asked for only then. */
+  traced(step: Omit<TraceStep, 'changed'>, changed: () => Json): void;
   lines(): readonly LogLine[];
   trace(): readonly TraceStep[] | undefined;
 };
@@ -55,9 +56,9 @@ export const createRunLog = (elapsedMs: () => number, keepsTrace: boolean): RunL
       if (typeof text === 'string' && text.length >= MIN_SECRET) secrets.add(text);
     },
     mask,
-    traced: (step) => {
+    traced: (step, valuesOf) => {
       if (!keepsTrace) return;
-      const changed = traceBytes < MAX_TRACE_BYTES ? cut(mask(step.changed) as Json) : {};
+      const changed = traceBytes < MAX_TRACE_BYTES ? cut(mask(valuesOf()) as Json) : {};
       traceBytes += JSON.stringify(changed).length;
       trace.push({ ...step, changed });
     },

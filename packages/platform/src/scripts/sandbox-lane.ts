@@ -1,7 +1,6 @@
 /** Threads of one kind and the jobs that wait for one of them; the run that has used least comes first. */
-import type { Log } from '@parley/kit/log.ts';
 import type { Answer, Question } from './sandbox-messages.ts';
-import { createSandboxThread, type SandboxThread } from './sandbox-thread.ts';
+import { createSandboxThread, type SandboxThread, type SandboxThreadOptions } from './sandbox-thread.ts';
 
 export type Job = {
   readonly question: Question;
@@ -18,16 +17,13 @@ export type Lane = {
   close(): Promise<void>;
 };
 
-export type LaneOptions = {
+export type LaneOptions = SandboxThreadOptions & {
   readonly threads: number;
-  /** How long after its own limit a question may stay without an answer. */
-  readonly graceMs: number;
   /** A thread that was not needed for so long ends. */
   readonly idleMs: number;
-  readonly log: Log;
 };
 
-export const createLane = ({ threads, graceMs, idleMs, log }: LaneOptions): Lane => {
+export const createLane = ({ threads, idleMs, ...options }: LaneOptions): Lane => {
   let waiting: Job[] = [];
   const all = new Set<SandboxThread>();
   const idle = new Map<SandboxThread, NodeJS.Timeout>();
@@ -49,7 +45,7 @@ export const createLane = ({ threads, graceMs, idleMs, log }: LaneOptions): Lane
       return thread;
     }
     if (all.size >= threads) return undefined;
-    const started = createSandboxThread(graceMs, log);
+    const started = createSandboxThread(options);
     all.add(started);
     return started;
   };

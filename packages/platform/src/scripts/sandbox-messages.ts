@@ -1,6 +1,12 @@
 /** What the pool and the threads of the sandbox say to each other. */
 import type { Evaluation } from './sandbox.ts';
 
+/** What a thread is started with: how far it stands back behind others (nice levels). */
+export type ThreadOptions = { readonly niceness: number };
+
+/** A thread is ready; `ready` is the system's number of it, 0 where it is not known. */
+export type Ready = { readonly ready: number };
+
 type Limited = { readonly no: number; readonly cpuMs: number; readonly wallMs: number };
 
 export type Evaluate = Limited & {

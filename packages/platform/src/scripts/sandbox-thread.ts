@@ -1,7 +1,8 @@
 /** One thread of the sandbox as the pool sees it: it is asked one question at a time, and ended when it does not answer. */
+import { readFileSync } from 'node:fs';
 import type { Log } from '@parley/kit/log.ts';
 import { startThread } from '@parley/kit/thread.ts';
-import type { Answer, Question } from './sandbox-messages.ts';
+import type { Answer, Question, Ready, ThreadOptions } from './sandbox-messages.ts';
 
 export type SandboxThread = {
   /** `gone` when the thread died or had to be ended; it is of no more use then, as after an answer that `isLast`. */
@@ -11,19 +12,35 @@ export type SandboxThread = {
 
 /** A thread that is not ready by then never will be. */
 const START_MS = 30_000;
+/** Where the system does not tell what a thread used, it is taken to get one in so many parts of a processor. */
+const OTHERS_SHARE = 4;
 /** Heap of a thread, in MiB; the interpreter's own memory is counted apart. Deep recursion in it needs stack here. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 16 };
 
-/** Starts a thread. `graceMs`: how long after its own limit a question may stay without an answer. */
-export const createSandboxThread = (graceMs: number, log: Log): SandboxThread => {
+export type SandboxThreadOptions = ThreadOptions & {
+  /** Time of a processor after its limit that a question may stay without an answer. */
+  readonly graceMs: number;
+  readonly log: Log;
+};
+
+type Asked = {
+  readonly question: Question;
+  readonly beganMs: number;
+  readonly cpuMs: number;
+  resolve(answer: Answer | 'gone'): void;
+};
+
+/** Starts a thread. */
+export const createSandboxThread = ({ graceMs, niceness, log }: SandboxThreadOptions): SandboxThread => {
   const worker = startThread(new URL('./sandbox-worker.ts', import.meta.url), {
+    workerData: { niceness } satisfies ThreadOptions,
     resourceLimits: THREAD_LIMITS,
     stderr: true,
   });
   // What the interpreter prints when it breaks.
   worker.stderr.resume();
-  let asked: { readonly wallMs: number; resolve(answer: Answer | 'gone'): void } | undefined;
-  let isReady = false;
+  let asked: Asked | undefined;
+  let systemId: number | undefined;
   let isGone = false;
   let alarm: NodeJS.Timeout | undefined;
 
@@ -33,20 +50,31 @@ export const createSandboxThread = (graceMs: number, log: Log): SandboxThread =>
     asked = undefined;
     waiting?.resolve(answer);
   };
-  const hung = (): void => {
+  const giveUp = (): void => {
     log.warn({ thread: worker.threadId }, 'a thread of scripts did not answer and was ended');
     isGone = true;
     worker.terminate();
     settle('gone');
   };
-  const setAlarm = (): void => {
-    clearTimeout(alarm);
-    if (asked) alarm = setTimeout(hung, isReady ? asked.wallMs + graceMs : START_MS);
+  /** A thread that got no processor is not one that hangs: what it used counts, and the time only in the end. */
+  const check = (): void => {
+    if (!asked) return;
+    const { question, beganMs, cpuMs } = asked;
+    const leftMs = graceMs + question.cpuMs - (cpuOf(systemId) - cpuMs);
+    const isLate = performance.now() - beganMs > question.wallMs;
+    if (leftMs <= 0 || isLate) giveUp();
+    else alarm = setTimeout(check, Math.min(leftMs, question.wallMs));
   };
-  worker.on('message', (message: Answer | 'ready') => {
-    if (message !== 'ready') return settle(message);
-    isReady = true;
-    setAlarm();
+  const begin = (): void => {
+    if (!asked) return;
+    asked = { ...asked, beganMs: performance.now(), cpuMs: cpuOf(systemId) };
+    alarm = setTimeout(check, asked.question.cpuMs + graceMs);
+  };
+  worker.on('message', (message: Answer | Ready) => {
+    if (!('ready' in message)) return settle(message);
+    clearTimeout(alarm);
+    systemId = message.ready;
+    begin();
   });
   worker.once('error', (error) => log.error({ err: error }, 'a thread of scripts failed'));
   const exit = new Promise<void>((resolve) => {
@@ -60,8 +88,9 @@ export const createSandboxThread = (graceMs: number, log: Log): SandboxThread =>
     ask: (question) => {
       if (isGone) return Promise.resolve('gone');
       return new Promise((resolve) => {
-        asked = { wallMs: question.wallMs, resolve };
-        setAlarm();
+        asked = { question, resolve, beganMs: 0, cpuMs: 0 };
+        if (systemId === undefined) alarm = setTimeout(giveUp, START_MS);
+        else begin();
         worker.postMessage(question);
       });
     },
@@ -71,4 +100,14 @@ export const createSandboxThread = (graceMs: number, log: Log): SandboxThread =>
       await exit;
     },
   };
+};
+
+/** Milliseconds of a processor that a thread of ours has used, by its number; time itself where that is not told. */
+const cpuOf = (systemId: number | undefined): number => {
+  try {
+    const [nanoseconds] = readFileSync(`/proc/self/task/${systemId}/schedstat`, 'utf8').split(' ');
+    return Number(nanoseconds) / 1e6;
+  } catch {
+    return performance.now() / OTHERS_SHARE;
+  }
 };

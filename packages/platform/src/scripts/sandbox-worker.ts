@@ -5,25 +5,32 @@
  */
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { isFail, newQuickJSWASMModule, type QuickJSContext, type QuickJSHandle } from 'quickjs-emscripten';
 import { MAX_SANDBOX_BYTES, MAX_SANDBOX_STACK_BYTES, MAX_VARIABLES_BYTES } from './limits.ts';
-import type { Answer, Compile, Evaluate, Question } from './sandbox-messages.ts';
+import type { Answer, Compile, Evaluate, Question, Ready, ThreadOptions } from './sandbox-messages.ts';
 
 /** What is added to the memory so that an error can still be told. */
 const TELLING_BYTES = 1_048_576;
 /** Memory of the module after which the thread ends: WebAssembly never gives any back. */
-const MAX_MODULE_BYTES = 100_663_296;
+const MAX_MODULE_BYTES = 67_108_864;
 const MAX_MESSAGE = 300;
-/** Threads of scripts stand back behind those that answer requests. */
-const NICENESS = 10;
-
-/** Linux counts threads like processes; elsewhere this does nothing. */
-const standBack = (): void => {
+/** The system's number of this thread; Linux counts threads like processes. 0 elsewhere. */
+const systemThreadId = (): number => {
   try {
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICENESS);
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   } catch {
-    // No such file, or not allowed: the thread keeps its priority.
+    return 0;
+  }
+};
+
+/** Stands back behind the threads that answer requests, where the system lets it. */
+const standBack = (thread: number, { niceness }: ThreadOptions): void => {
+  if (thread === 0 || niceness === 0) return;
+  try {
+    setPriority(thread, niceness);
+  } catch {
+    // Not allowed: the thread keeps its priority.
   }
 };
 
@@ -218,7 +225,8 @@ const answer = (question: Question): Answer => {
 /** Memory of the module, which only grows. */
 const moduleBytes = (): number => quickjs.getWasmMemory().buffer.byteLength;
 
-standBack();
+const thread = systemThreadId();
+standBack(thread, workerData as ThreadOptions);
 // The first evaluation compiles the interpreter; no script shall pay for it.
 evaluate({
   no: 0,
@@ -230,7 +238,7 @@ evaluate({
   cpuMs: 5000,
   wallMs: 10_000,
 });
-parentPort!.postMessage('ready');
+parentPort!.postMessage({ ready: thread } satisfies Ready);
 parentPort!.on('message', (question: Question) => {
   const answered = answer(question);
   const isLast = 'isLast' in answered || moduleBytes() > MAX_MODULE_BYTES;

@@ -18,8 +18,11 @@ export type EvaluateOptions = {
 
 /** What one run may use of the sandbox: its processor time is counted, and runs that used little come first. */
 export type SandboxRun = {
-  /** Values in order. Throws a ScriptFault: expression, cpu, memory, size, busy, aborted. */
-  evaluate(each: readonly Evaluation[], options: EvaluateOptions): Promise<unknown[]>;
+  /**
+   * JSON text of each value, in order: parsing a large one takes time of the thread that answers requests, so it is left
+   * to who needs the value. Throws a ScriptFault: expression, cpu, memory, size, busy.
+   */
+  evaluate(each: readonly Evaluation[], options: EvaluateOptions): Promise<readonly string[]>;
   /** Milliseconds of a processor used so far. */
   cpuMs(): number;
   close(): void;

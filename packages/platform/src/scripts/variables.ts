@@ -24,6 +24,8 @@ export type Budget = { used: number };
 export type Variables = {
   get(name: string): unknown;
   set(name: string, value: unknown): void;
+  /** The same with the value as JSON text, which is parsed only where it has to be converted. */
+  setText(name: string, text: string): void;
   /** The same, but null where the value does not fit: what a person entered is not the script's fault. */
   offer(name: string, value: unknown): void;
   /** JSON text of an object with those variables the source may mean. */
@@ -69,6 +71,10 @@ export const createVariables = (declared: readonly Variable[], defaults: Json, b
       return text === undefined ? undefined : JSON.parse(text);
     },
     set,
+    setText: (name, text) => {
+      if (isVariableName(name) && isTextOf(types.get(name), text)) put(name, text);
+      else set(name, JSON.parse(text));
+    },
     offer: (name, value) => {
       const type = types.get(name);
       set(name, (type === undefined ? value : convert(type, value)) ?? null);
@@ -96,6 +102,18 @@ export const createVariables = (declared: readonly Variable[], defaults: Json, b
     },
   };
 };
+
+const FIRST_OF: Readonly<Record<number, RegExp>> = {
+  [VARIABLE_TYPES.string]: /^"/,
+  [VARIABLE_TYPES.number]: /^[-\d]/,
+  [VARIABLE_TYPES.bool]: /^[tf]/,
+  [VARIABLE_TYPES.object]: /^\{/,
+  [VARIABLE_TYPES.array]: /^\[/,
+};
+
+/** True when the JSON text is one of the type as it stands. */
+const isTextOf = (type: number | undefined, text: string): boolean =>
+  type === undefined || text === 'null' || FIRST_OF[type]?.test(text) === true;
 
 const typeName = (type: number | undefined): string =>
   Object.entries(VARIABLE_TYPES).find(([, number]) => number === type)?.[0] ?? 'a value';

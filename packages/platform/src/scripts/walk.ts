@@ -77,17 +77,11 @@ const noteStep = (
   const { variables, script } = frame;
   const tookMs = Math.round(performance.now() - began);
   run.log.write('debug', `${element.name} → ${went} (${tookMs} ms)`, whereOf(run));
-  const changed: Json = Object.fromEntries(variables.takeChanged().map((name) => [name, variables.get(name)]));
-  run.log.traced({
-    step: run.steps,
-    script: script.code,
-    oId: object.oId,
-    element: element.name,
-    name: String(object.name ?? ''),
-    tookMs,
-    changed,
-    went,
-  });
+  const { steps: step } = run;
+  const name = String(object.name ?? '');
+  run.log.traced({ step, script: script.code, oId: object.oId, element: element.name, name, tookMs, went }, () =>
+    Object.fromEntries(variables.takeChanged().map((changed) => [changed, variables.get(changed)])),
+  );
 };
 
 const follow = async (
@@ -184,6 +178,6 @@ const endFrame = async (run: Run, values: Json, status?: unknown): Promise<Endin
     wanted.map(([, source]) => ({ source })),
     { scope: JSON.stringify(values), signal: run.signal },
   );
-  for (const [at, [name]] of wanted.entries()) caller.variables.set(name, found[at]);
+  for (const [at, [name]] of wanted.entries()) caller.variables.setText(name, found[at] ?? 'null');
   return undefined;
 };

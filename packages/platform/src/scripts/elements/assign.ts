@@ -14,10 +14,7 @@ export const assign: Element = {
   },
   run: async (context, object) => {
     const items = itemsOf(object.assign);
-    const values = await context.evaluateAll(
-      items.map(({ name, expr }) => ({ source: String(expr), as: String(name) })),
-    );
-    for (const [at, { name }] of items.entries()) context.variables.set(String(name), values[at]);
+    await context.assign(items.map(({ name, expr }) => ({ name: String(name), source: String(expr) })));
     return go(object);
   },
 };
