@@ -204,6 +204,8 @@ eachStore((driver) => {
     assert.deepEqual(await seqs({ objtype: 'user', objkey: 'k'.repeat(5000) }), [4]);
     assert.deepEqual(await seqs({ objtype: 'user', objkey: 'k'.repeat(4999) }), []);
     assert.deepEqual(await seqs({ offset: 1, limit: 2 }), [3, 4]);
+    assert.deepEqual(await seqs({ after: { dtutc: at(3), seq: 3 }, limit: 2 }), [4, 2]);
+    assert.deepEqual(await seqs({ after: { dtutc: at(1), seq: 2 }, objtype: 'user' }), [1]);
     const [first] = await store.history('d', { cmdtype: 'create' });
     const { entry: expected } = entry('a', { dtutc: at(1), cmdtype: 'create', addr: '192.0.2.1' }) as {
       entry: JournalEntry;

@@ -29,8 +29,9 @@ export const startUpkeep = (platform: Platform, clock: Clock, log: Log): AsyncDi
       .finally(() => running.delete(job));
     running.add(job);
   };
-  const stop = domains.onChange(({ kind, before, after, by }) => {
+  const stop = domains.onChange(({ domain, kind, id, before, after, by }) => {
     if (kind === 'configuration' && after && by) run('domains of the configuration', makeDomains(platform));
+    if (kind === 'user' && !after && by) run('picture of a removed user', removePicture(platform, domain, id));
     if (kind === 'domain' && before && !after && by) run('removed domain', platform.clearDomain(String(before.name)));
   });
   run('journal', pruneForEver(platform, clock, ending.signal));
@@ -43,6 +44,10 @@ export const startUpkeep = (platform: Platform, clock: Clock, log: Log): AsyncDi
     },
   };
 };
+
+/** The picture lies beside the account, under its id. */
+const removePicture = ({ model }: Platform, domain: string, id: string): Promise<void> =>
+  model.files.remove({ domain, classId: 'user', id });
 
 const pruneForEver = async ({ engine: { domains } }: Platform, clock: Clock, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {

@@ -1,6 +1,9 @@
 /** What people see and keep of themselves, tokens of integration points, and the SIP sections. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '@parley/kit/testing/wait.ts';
 import { ADMIN_PASSWORD, type Client, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
 const PWD = 'Right-pass-1';
@@ -139,6 +142,22 @@ describe('own user', () => {
     assert.equal((await put(png, 'image/png')).status, 200);
     assert.equal((await client.call('DELETE', 'user/avatar')).status, 204);
     assert.equal((await client.call('GET', 'user/info')).body.avatar, false);
+  });
+
+  it('takes its picture with it when it is removed', async () => {
+    const made = await admin.call('POST', 'iam/users', { body: { login: 'leaving', pwd: 'Leaving-user-1' } });
+    const leaving = await platform.signIn('leaving', 'Leaving-user-1');
+    const picture = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(10)]);
+    const placed = await fetch(`${platform.url}/rest/v1/user/avatar`, {
+      method: 'PUT',
+      headers: { ...leaving.headers, 'content-type': 'image/png' },
+      body: new Uint8Array(picture),
+    });
+    assert.equal(placed.status, 200);
+    const folder = join(platform.folder, 'files', 'master', 'user', made.body.id);
+    assert.equal(existsSync(folder), true);
+    assert.equal((await admin.call('DELETE', `iam/users/${made.body.id}`)).status, 204);
+    await eventually('the picture to be gone', () => !existsSync(folder));
   });
 
   it('loses no write of many at once', async () => {

@@ -266,6 +266,13 @@ eachStore((driver) => {
       assert.equal((await send(PWD)).status, 429);
     });
 
+    it('of one user are limited, though they are made at once', async () => {
+      const { login } = await createUser();
+      const clients = await Promise.all(Array.from({ length: 12 }, () => platform.signIn(login, PWD)));
+      const answers = await Promise.all(clients.map((client) => client.call('GET', CURRENT)));
+      assert.equal(answers.filter(({ status }) => status === 200).length, 5);
+    });
+
     it('of one user are limited: the oldest ends', async () => {
       const { login } = await createUser();
       const tokens: string[] = [];

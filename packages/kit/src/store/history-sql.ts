@@ -26,6 +26,10 @@ export const historySql = (dialect: HistoryDialect, domain: string, query: Histo
   add((place) => `objtype = ${place}`, query.objtype, 'objtype');
   add((place) => `objid = ${place}`, query.objid, 'objid');
   add(dialect.key, query.objkey, 'objkey');
+  if (query.after) {
+    const { dtutc, seq } = query.after;
+    all.push(`(dtutc, seq) < (${bind(checkText(dtutc, 'after'))}, ${bind(checkCount(seq, 'after'))})`);
+  }
   const limit = query.limit === undefined ? dialect.noLimit : bind(checkCount(query.limit, 'limit'));
   const offset = query.offset === undefined ? '' : ` OFFSET ${bind(checkCount(query.offset, 'offset'))}`;
   return `SELECT ${COLUMNS} FROM ${dialect.journal} WHERE ${all.join(' AND ')} ORDER BY dtutc DESC, seq DESC LIMIT ${limit}${offset}`;

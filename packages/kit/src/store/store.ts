@@ -64,6 +64,8 @@ export type HistoryQuery = {
   readonly objtype?: string;
   readonly objid?: string;
   readonly objkey?: string;
+  /** Only entries that come after this one in the answer's order: the way to the next page. */
+  readonly after?: { readonly dtutc: string; readonly seq: number };
   readonly offset?: number;
   readonly limit?: number;
 };

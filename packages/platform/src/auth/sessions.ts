@@ -21,6 +21,7 @@ import {
   type SessionKind,
   sweepSessions,
 } from './session-rows.ts';
+import { createTurns } from './turns.ts';
 
 /** How long sessions of a kind live: without use, and at most. */
 export type Lifetime = { readonly idleMs: number; readonly maxMs: number };
@@ -198,18 +199,22 @@ export const openSessions = (options: SessionOptions): Sessions => {
     return { token, session };
   };
 
+  const create = async (wanted: NewSession): Promise<Issued> => {
+    const index = await readIndex(store, wanted);
+    if (index.length < options.maxPerUser) return issue(createRow(options, wanted), []);
+    const { live, dead } = await readSessionsOf(options, cache, index);
+    const surplus = live.slice(0, Math.max(0, live.length + 1 - options.maxPerUser));
+    return issue(
+      createRow(options, wanted),
+      surplus,
+      dead.map((id) => dropIndex(wanted, id)),
+    );
+  };
+  // One after the other for each user, so that sign-ins at once count each other.
+  const inTurn = createTurns();
+
   return {
-    create: async (wanted) => {
-      const index = await readIndex(store, wanted);
-      if (index.length < options.maxPerUser) return issue(createRow(options, wanted), []);
-      const { live, dead } = await readSessionsOf(options, cache, index);
-      const surplus = live.slice(0, Math.max(0, live.length + 1 - options.maxPerUser));
-      return issue(
-        createRow(options, wanted),
-        surplus,
-        dead.map((id) => dropIndex(wanted, id)),
-      );
-    },
+    create: (wanted) => inTurn(`${wanted.home}/${wanted.userId}`, () => create(wanted)),
     find: (token) => findSession(options, cache, token),
     touch: (session) => touchSession(options, cache, session, writing),
     rebind: async (session, domain) => {

@@ -1,5 +1,5 @@
 /** `journal/changes`: who changed what, by conditions; the whole journal cannot be fetched. */
-import type { Store } from '@parley/kit/store/store.ts';
+import type { HistoryQuery, Store } from '@parley/kit/store/store.ts';
 import type { JournalConditions } from '../journal/conditions.ts';
 import { parseConditions } from '../journal/conditions.ts';
 import { callerOf, type JsonSchema, type RestEndpoint } from '../rest/endpoint.ts';
@@ -9,6 +9,7 @@ import { maskOf } from '../rest/mask.ts';
 import { LIST_PARAMETERS } from '../rest/mount.ts';
 import { type ListQuery, type RawQuery, readText } from '../rest/query.ts';
 import type { Resource } from '../rest/resource.ts';
+import { createTop } from '../rest/top.ts';
 import { type ComputedFields, parseComputedQuery } from './computed.ts';
 
 const FIELDS: ComputedFields = {
@@ -26,8 +27,6 @@ const FIELDS: ComputedFields = {
 };
 const SHOWN = ['cmdtype', 'dtutc', 'modifierid', 'modifiername', 'objtype', 'objid', 'fields', 'obj'];
 const PAGE = 1000;
-/** Records looked at for one answer when a filter or an order of the caller's has to be applied here. */
-const MAX_SCANNED = 200_000;
 
 /** What is journalled and is no collection. */
 const FURTHER_KINDS: ReadonlyMap<string, string> = new Map([
@@ -95,25 +94,33 @@ const search = async (
 ): Promise<Json[] | number> => {
   const { filter, order, offset, limit, isCount } = query;
   const hasOrder = order.keys.length > 0;
-  // In the journal's own order no more is read than is shown.
-  const wanted = hasOrder || isCount ? Number.POSITIVE_INFINITY : offset + limit;
-  const found: Json[] = [];
+  const most = offset + limit;
+  const top = createTop<Json>(hasOrder ? order.compare : () => 0, most);
+  let count = 0;
   for await (const page of pagesOf(store, domain, conditions)) {
-    found.push(...page.filter(filter.test));
-    if (found.length >= wanted) break;
+    for (const record of page) {
+      if (!filter.test(record)) continue;
+      count += 1;
+      if (!isCount) top.add(record);
+    }
+    // In the journal's own order no more is read than is shown.
+    if (!hasOrder && !isCount && count >= most) break;
   }
-  if (isCount) return found.length;
-  if (hasOrder) found.sort(order.compare);
-  return found.slice(offset, offset + limit);
+  return isCount ? count : top.take().slice(offset);
 };
 
 const pagesOf = async function* (store: Store, domain: string, conditions: JournalConditions): AsyncGenerator<Json[]> {
-  const end = Math.min(conditions.limit ?? MAX_SCANNED, MAX_SCANNED);
-  for (let from = 0; from < end; from += PAGE) {
-    const limit = Math.min(PAGE, end - from);
-    const page = await store.history(domain, { ...conditions.search, offset: conditions.offset + from, limit });
+  let left = conditions.limit ?? Number.POSITIVE_INFINITY;
+  let from: Pick<HistoryQuery, 'offset' | 'after'> = { offset: conditions.offset };
+  while (left > 0) {
+    const limit = Math.min(PAGE, left);
+    const page = await store.history(domain, { ...conditions.search, ...from, limit });
     yield page.map(toRecord);
     if (page.length < limit) return;
+    left -= page.length;
+    // By its place and not by number: what is written meanwhile shifts nothing.
+    const { dtutc, seq } = page.at(-1)!;
+    from = { after: { dtutc, seq } };
   }
 };
 

@@ -6,10 +6,10 @@ import type { RestCall } from '../rest/endpoint.ts';
 import { sendJson } from '../rest/engine.ts';
 import { isObject } from '../rest/json.ts';
 import { type RawQuery, readFlag, readText } from '../rest/query.ts';
-import type { Place } from './endpoints.ts';
 import type { FileInfo } from './files.ts';
 import { etagOfItem, showItem } from './items.ts';
 import type { Model } from './model.ts';
+import type { Place } from './place.ts';
 
 const MAX_NAME = 255;
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;

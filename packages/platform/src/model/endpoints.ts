@@ -4,7 +4,6 @@
  */
 import { createUuid, isUuid, ZERO_UUID } from '@parley/kit/ids.ts';
 import { badRequest, cannotApply, notFound, problem } from '../codes.ts';
-import type { DomainMemory } from '../domains/memory.ts';
 import type { Caller } from '../domains/types.ts';
 import { readDocument } from '../http/body.ts';
 import { targetOf } from '../http/method.ts';
@@ -25,20 +24,13 @@ import { etagOfItem, type ItemWrite, showItem } from './items.ts';
 import { countRows, listRows } from './list.ts';
 import { type Model, removeFiles } from './model.ts';
 import type { ModelClass } from './model-class.ts';
+import type { Place } from './place.ts';
 import { type CheckSystemRow, createSystemCheck } from './system-rows.ts';
 
 const BASE = '/rest/v1/model/';
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'LOOKUP']);
 const EVERYTHING = [{ methods: ['*'], url: '*' }];
 const METHODS: readonly RestMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'LOOKUP'];
-
-/** What a path means: a collection, an item of it, or a property of the item. */
-export type Place = {
-  readonly domain: DomainMemory;
-  readonly model: ModelClass;
-  readonly id: string | undefined;
-  readonly property: string | undefined;
-};
 
 type Handler = (call: RestCall, place: Place) => unknown;
 type Level = 'collection' | 'item' | 'property';
