@@ -20,9 +20,9 @@ const base64url = (value: object | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
 /** Encrypts any text for an installation, as anybody can who knows its public key. */
-const seal = async (text: string, { key }: Addressee): Promise<string> =>
+const seal = async (text: string, { key }: Addressee, more: { zip?: 'DEF' } = {}): Promise<string> =>
   new CompactEncrypt(encode(text))
-    .setProtectedHeader({ alg: 'ECDH-ES+A256KW', enc: 'A256GCM' })
+    .setProtectedHeader({ alg: 'ECDH-ES+A256KW', enc: 'A256GCM', ...more })
     .encrypt(await importJWK(key, 'ECDH-ES+A256KW'));
 
 const sign = async (claims: object, header: JWSHeaderParameters & { alg: string }, key: JWK): Promise<string> =>
@@ -153,6 +153,8 @@ eachStore((driver) =>
           `${base64url({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 1e9, p2s: 'AA' })}.AA.AA.AA.AA`,
           'not_decryptable',
         ],
+        ['compressed', await seal(good, addressee, { zip: 'DEF' }), 'not_decryptable'],
+        ['a bomb', await seal('0'.repeat(20_000_000), addressee, { zip: 'DEF' }), 'not_decryptable'],
         ['huge', 'x'.repeat(500_000), 'malformed'],
         ['nonsense', 'licence', 'not_decryptable'],
         ['not yet valid', await issueLicence({}, addressee, vendor.privateKey, issued + 1_000_000), 'not_yet_valid'],

@@ -48,6 +48,8 @@ const decrypt = async (token: string, key: CryptoKey): Promise<string> => {
     const { plaintext } = await compactDecrypt(token, key, {
       keyManagementAlgorithms: [KEY_MANAGEMENT],
       contentEncryptionAlgorithms: [ENCRYPTION],
+      // Nothing of ours is compressed.
+      maxDecompressedLength: 0,
     });
     return new TextDecoder('utf-8', { fatal: true }).decode(plaintext);
   } catch (cause) {
