@@ -55,7 +55,7 @@ describe('scripts: rights', () => {
     );
     const variables = [{ name: 'name', type: 1, location: 2 }];
     const { id, code } = await scripts.save(objects, { variables });
-    const input = { name: 'O\'Hara " {{name}} ${1}' };
+    const input = { name: 'O\'Hara " {{name}} \u0024{1}' };
     const { error } = (await scripts.run(id, { input })).body;
     assert.deepEqual([error.reason, error.status, error.oId], ['problem', 403, 2]);
     await setRights({ value: [{ methods: ['*'], url: `/${CONTACTS}*` }] });
