@@ -45,13 +45,13 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
   let hasServed = false;
   let stopping: Promise<void> | undefined;
   const unable = new Set<string>();
-
+  const changed = inBunches(() => options.onChange?.());
   const partsOf = (name: string): NodeParts => ({
     limits,
     log: options.log,
     launch: options.launch ?? launchProcess,
     levelOf: (node) => options.levelOf?.(node),
-    changed: () => options.onChange?.(),
+    changed,
     note: (node, note) => options.onNote?.(node, note),
     ready: (record) => {
       hasServed = true;
@@ -69,7 +69,7 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
   const drop = (name: string, node: ManagedNode): void => {
     void node.stop().then(() => {
       if (node.record().status === 'stopped' && nodes.get(name) === node) nodes.delete(name);
-      options.onChange?.();
+      changed();
     });
   };
   const apply = (wanted: readonly NodeSpec[]): void => {
@@ -107,5 +107,18 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
       stopping ??= stopAll();
       return stopping;
     },
+  };
+};
+
+/** Called soon instead of at once: whoever listens may not hold the supervisor yet, and changes come in bunches. */
+const inBunches = (tell: () => void): (() => void) => {
+  let isComing = false;
+  return () => {
+    if (isComing) return;
+    isComing = true;
+    queueMicrotask(() => {
+      isComing = false;
+      tell();
+    });
   };
 };

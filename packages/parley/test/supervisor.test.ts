@@ -113,6 +113,102 @@ describe('supervisor', () => {
     assert.equal(supervisor.nodes()[0]?.restarts, 4);
   });
 
+  it('recycles a node that leaks, and lets the others be', async () => {
+    const ready = createReadyQueue();
+    const memoryLimitBytes = 256 * 2 ** 20;
+    await using supervisor = startSupervisor(
+      [
+        { ...spec('leaky', 'leak'), memoryLimitBytes },
+        { ...spec('tidy'), memoryLimitBytes },
+      ],
+      { log, limits: { ...limits, heartbeatMs: 30 }, onReady: ready.onReady },
+    );
+    const first = [await ready.next(), await ready.next()].find(({ name }) => name === 'leaky')!;
+    const second = await ready.next();
+    assert.deepEqual([second.name, second.restarts], ['leaky', 1]);
+    assert.equal(isAlive(first.pid!), false);
+    assert.equal(supervisor.nodes().find(({ name }) => name === 'tidy')?.restarts, 0);
+  });
+
+  it('starts a node again that is told to, and one that was stopped from outside', async () => {
+    const ready = createReadyQueue();
+    await using supervisor = startSupervisor([spec('one')], { log, limits, onReady: ready.onReady });
+    const first = await ready.next();
+    assert.equal(supervisor.restart('one'), true);
+    assert.equal(supervisor.restart('two'), false);
+    assert.equal(supervisor.nodes()[0]?.isActive, false);
+    const second = await ready.next();
+    assert.notEqual(second.pid, first.pid);
+    process.kill(second.pid!, 'SIGSTOP');
+    const third = await ready.next();
+    assert.notEqual(third.pid, second.pid);
+    assert.equal(isAlive(second.pid!), false);
+  });
+
+  it('changes what runs without touching what stays', async () => {
+    const ready = createReadyQueue();
+    const gone = Promise.withResolvers<void>();
+    await using supervisor = startSupervisor([spec('stays'), spec('goes')], {
+      log,
+      limits,
+      onReady: ready.onReady,
+      onChange: () => {
+        if (supervisor?.nodes().every(({ name }) => name !== 'goes')) gone.resolve();
+      },
+    });
+    const started = [await ready.next(), await ready.next()];
+    const pidOf = (name: string) => [...started, ...supervisor.nodes()].find((each) => each.name === name)?.pid;
+    const goes = pidOf('goes');
+    supervisor.apply([spec('stays'), spec('comes')]);
+    assert.equal((await ready.next()).name, 'comes');
+    await gone.promise;
+    assert.equal(isAlive(goes!), false);
+    assert.deepEqual(
+      supervisor.nodes().map(({ name, restarts }) => [name, restarts]),
+      [
+        ['stays', 0],
+        ['comes', 0],
+      ],
+    );
+    assert.equal(supervisor.nodes()[0]?.pid, pidOf('stays'));
+  });
+
+  it('goes back to the options a node served with when it cannot start with others', async () => {
+    const ready = createReadyQueue();
+    await using supervisor = startSupervisor([spec('one')], { log, limits, onReady: ready.onReady });
+    await ready.next();
+    const bad = [spec('one', 'config')];
+    supervisor.apply(bad);
+    const again = await ready.next();
+    assert.deepEqual(
+      [again.status, again.reason],
+      ['active', 'cannot use these settings; it runs with its earlier options'],
+    );
+    supervisor.apply(bad);
+    assert.equal(supervisor.nodes()[0]?.pid, again.pid, 'what was refused is not tried again and again');
+    supervisor.apply([spec('one')]);
+    assert.deepEqual([supervisor.nodes()[0]?.pid, supervisor.nodes()[0]?.reason], [again.pid, '']);
+  });
+
+  it('goes on when one of several nodes cannot start, and says why it does not run', async () => {
+    const ready = createReadyQueue();
+    const inactive = Promise.withResolvers<void>();
+    await using supervisor = startSupervisor([spec('good')], {
+      log,
+      limits,
+      onReady: ready.onReady,
+      onChange: () => {
+        if (supervisor?.nodes().some(({ status }) => status === 'inactive')) inactive.resolve();
+      },
+    });
+    supervisor.failed.catch(inactive.reject);
+    await ready.next();
+    supervisor.apply([spec('good'), spec('bad', 'early')]);
+    await inactive.promise;
+    const bad = supervisor.nodes().find(({ name }) => name === 'bad');
+    assert.deepEqual([bad?.isActive, bad?.reason], [false, 'ended with code 3 before it served']);
+  });
+
   it('ends nodes that hang when it stops', async () => {
     const ready = createReadyQueue();
     const supervisor = startSupervisor([spec('one', 'hang')], {
