@@ -121,6 +121,29 @@ describe('the studio', { skip: skipPages }, () => {
     await page.context().close();
   });
 
+  it('takes several recordings that are dropped, one after the other', async () => {
+    const { page, complaints } = await open('');
+    const dropped = await Promise.all(
+      ['hello-operator', 'cancel-payment'].map(async (name) => ({
+        name: `${name}.wav`,
+        base64: (await readFile(testdataPath(`speech/${name}.wav`))).toString('base64'),
+      })),
+    );
+    await page.evaluate(`{
+      const transfer = new DataTransfer();
+      for (const { name, base64 } of ${JSON.stringify(dropped)}) {
+        transfer.items.add(new File([Uint8Array.fromBase64(base64)], name, { type: 'audio/wav' }));
+      }
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }`);
+    await page.waitForSelector('.submission:has-text("hello-operator.wav") .preview:text("hello operator")');
+    await page.waitForSelector('.submission:has-text("cancel-payment.wav") .preview:text("cancel payment goodbye")');
+    await page.click('button[aria-label="Take off the list: hello-operator.wav"]');
+    await waitUntil(page, 'document.querySelectorAll(".submission").length === 1');
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
+
   it('names speakers, on the page and in what is saved', async () => {
     const { page, complaints } = await open('');
     await page.check('label:has-text("Tell speakers apart")');

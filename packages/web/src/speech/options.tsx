@@ -221,5 +221,9 @@ export const fieldsToSend = (fields: Fields, models: readonly ModelInfo[]): Fiel
     if (name === 'max_active_paths') return fields.decoding_method === 'modified_beam_search';
     return true;
   };
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => value !== '' && isSent(name)));
+  const sent = Object.entries(fields).filter(([name, value]) => value !== '' && isSent(name));
+  // Words may stand one a line; the interface wants commas.
+  return Object.fromEntries(
+    sent.map(([name, value]) => [name, name === 'hotwords' ? value.replaceAll('\n', ',') : value]),
+  );
 };

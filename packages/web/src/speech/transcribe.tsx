@@ -83,9 +83,6 @@ export const TranscribePage = () => {
           </div>
         ) : null}
         <DropZone onFiles={(files) => void take(files)} />
-        <section className="card" aria-label={t.title}>
-          <Options models={models.data ?? []} config={config.data} options={options} />
-        </section>
         {list.length > 0 ? (
           <section aria-label={t.list}>
             <h2 className="section-title">{t.list}</h2>
@@ -96,6 +93,9 @@ export const TranscribePage = () => {
             </ul>
           </section>
         ) : null}
+        <section className="card" aria-label={t.title}>
+          <Options models={models.data ?? []} config={config.data} options={options} />
+        </section>
       </div>
     </>
   );
@@ -174,20 +174,21 @@ const SubmissionItem = ({ submission }: { submission: Submission }) => {
         <strong className="clip">{file.name}</strong>
         <span className="faint small">{formatBytes(file.size, language)}</span>
         {state.name === 'job' ? <StatusBadge status={state.job.status} /> : null}
-        <span className="grow" />
-        {state.name === 'job' ? (
-          <Link href={`/jobs/${state.job.id}`} className="button quiet small">
-            {t.open}
-          </Link>
-        ) : null}
-        <button
-          type="button"
-          className="icon-button"
-          aria-label={`${isEnded ? t.remove : t.cancel}: ${file.name}`}
-          onClick={() => submissions.drop(submission.key)}
-        >
-          <X aria-hidden />
-        </button>
+        <span className="submission-actions">
+          {state.name === 'job' ? (
+            <Link href={`/jobs/${state.job.id}`} className="button quiet small">
+              {t.open}
+            </Link>
+          ) : null}
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={`${isEnded ? t.remove : t.cancel}: ${file.name}`}
+            onClick={() => submissions.drop(submission.key)}
+          >
+            <X aria-hidden />
+          </button>
+        </span>
       </div>
       <SubmissionState submission={submission} />
     </li>
