@@ -39,7 +39,7 @@ export type TableProps<Row> = {
 };
 
 /** Fewer rows than this are all rendered; the frame then grows with them. */
-const WINDOWED_FROM = 100;
+const WINDOWED_FROM = 200;
 const ROW_HEIGHT_PX = 44;
 const OVERSCAN_ROWS = 12;
 
@@ -70,7 +70,13 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         <tbody>
           {before > 0 ? <Gap height={before} columns={columns.length} /> : null}
           {shown.map((index) => (
-            <Line key={props.keyOf(rows[index]!)} {...props} row={rows[index]!} index={index} />
+            <Line
+              key={props.keyOf(rows[index]!)}
+              {...props}
+              row={rows[index]!}
+              index={index}
+              measure={isWindowed ? virtualizer.measureElement : undefined}
+            />
           ))}
           {after > 0 ? <Gap height={after} columns={columns.length} /> : null}
           {rows.length === 0 && empty ? (
@@ -125,10 +131,16 @@ const HeadCell = <Row,>({ column, sort, onSort }: TableProps<Row> & { column: Co
   );
 };
 
-type LineProps<Row> = TableProps<Row> & { readonly row: Row; readonly index: number };
+type LineProps<Row> = TableProps<Row> & {
+  readonly row: Row;
+  readonly index: number;
+  readonly measure: ((row: HTMLTableRowElement | null) => void) | undefined;
+};
 
-const Line = <Row,>({ columns, row, index, onOpen }: LineProps<Row>) => (
+const Line = <Row,>({ columns, row, index, measure, onOpen }: LineProps<Row>) => (
   <tr
+    ref={measure}
+    data-index={index}
     aria-rowindex={index + 2}
     className={onOpen ? 'opens' : undefined}
     onClick={(event) => {
