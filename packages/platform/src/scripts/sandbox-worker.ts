@@ -4,7 +4,7 @@
  * itself breaks the thread says so and ends; the pool starts another.
  */
 import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isFail, newQuickJSWASMModule, type QuickJSContext, type QuickJSHandle } from 'quickjs-emscripten';
 import { MAX_SANDBOX_BYTES, MAX_SANDBOX_STACK_BYTES, MAX_VARIABLES_BYTES } from './limits.ts';
@@ -28,11 +28,14 @@ const systemThreadId = (): number => {
 const standBack = (thread: number, { niceness }: ThreadOptions): void => {
   if (thread === 0 || niceness === 0) return;
   try {
-    setPriority(thread, niceness);
+    setPriority(thread, Math.min(MAX_NICENESS, getPriority() + niceness));
   } catch {
     // Not allowed: the thread keeps its priority.
   }
 };
+
+/** The lowest priority of Linux. */
+const MAX_NICENESS = 19;
 
 /** Takes hold of what is needed before foreign code can change it. */
 const BOOTSTRAP = `(() => {
