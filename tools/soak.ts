@@ -5,6 +5,7 @@ import { runPlatformKill } from './soak/platform-kill.ts';
 import { runRealtime } from './soak/realtime.ts';
 import { runReload } from './soak/reload.ts';
 import { runScripts } from './soak/scripts.ts';
+import { runServers } from './soak/servers.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   memory: runMemory,
@@ -12,6 +13,7 @@ const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>
   reload: runReload,
   realtime: runRealtime,
   'platform-kill': runPlatformKill,
+  servers: runServers,
   scripts: runScripts,
 };
 

@@ -24,7 +24,11 @@ export type Reply = {
   readonly body: any;
 };
 
-export type Administrator = { call(method: string, path: string, body?: unknown): Promise<Reply> };
+export type Administrator = {
+  call(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** The same session at another platform. */
+  at(url: string): Administrator;
+};
 
 export type ParleyProcess = AsyncDisposable & {
   readonly child: ChildProcess;
@@ -62,12 +66,16 @@ const createAdministrator = (url: string, token: string): Administrator => ({
     const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : JSON_BODY) };
     return await ask(`${url}/rest/v1/${path}`, method, headers, body);
   },
+  at: (other) => createAdministrator(other, token),
 });
+
+/** What a sign-in with a password is answered. */
+export const trySignIn = (url: string, login: string, pwd: string): Promise<Reply> =>
+  ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, { domain: 'master', login, pwd, session_type: 'token' });
 
 /** Signs in at a platform. */
 const signInAt = async (url: string): Promise<Administrator> => {
-  const credentials = { domain: 'master', login: 'admin', pwd: PASSWORD, session_type: 'token' };
-  const { status, body } = await ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, credentials);
+  const { status, body } = await trySignIn(url, 'admin', PASSWORD);
   if (status !== 200) throw new Error(`sign-in answered ${status} ${JSON.stringify(body)}`);
   return createAdministrator(url, body.session_token);
 };

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type PostgresServer, startPostgres } from '@parley/kit/testing/postgres-server.ts';
 import { rolesOf } from '../../../tools/soak/process-tree.ts';
-import { type Administrator, eventually, isAlive, type ParleyProcess, startParley } from './parley-process.ts';
+import {
+  type Administrator,
+  eventually,
+  isAlive,
+  type ParleyProcess,
+  startParley,
+  trySignIn,
+} from './parley-process.ts';
 
 const NODES = 'master/nodes';
 type Item = { name: string; fullName: string; status: string; reason?: string; dtStart: string; maxLogLevel: string };
@@ -60,6 +67,17 @@ describe('several servers', () => {
       );
     }
     assert.equal((await at('c').call('GET', `${NODES}/platform_1`)).body.fullName, 'platform_1@a.default');
+  });
+
+  it('share sessions and bans', async () => {
+    const [urlA, urlB] = await Promise.all(['a', 'b'].map((name) => servers.get(name)!.url('platform')));
+    assert.equal((await at('a').at(urlB!).call('GET', 'iam/sessions/current')).status, 200);
+    await at('a').call('POST', 'iam/users', { login: 'guessed', pwd: 'Right-pass-1' });
+    for (let guess = 0; guess < 5; guess++) {
+      const url = guess % 2 === 0 ? urlA! : urlB!;
+      assert.equal((await trySignIn(url, 'guessed', `Wrong-pass-${guess}`)).status, 401);
+    }
+    for (const url of [urlA!, urlB!]) assert.equal((await trySignIn(url, 'guessed', 'Right-pass-1')).status, 429);
   });
 
   it('carry log levels and ends to the server of a node', async () => {
