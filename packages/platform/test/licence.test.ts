@@ -261,6 +261,9 @@ eachStore((driver) =>
       await install({ dql: { svcscripts: scripts, domains: 0, webservice_public: 1, webservice_subscr: 0 } });
       assert.ok(isAtLimit(await make('service/svcscripts')));
       assert.ok(isAtLimit(await admin.call('POST', 'master/domains', { body: { name: 'over' } })));
+      // SQLite lets nobody else in.
+      const store = driver.name === 'postgres' ? await database.open() : undefined;
+      assert.equal((await store?.count('over', 'role')) ?? 0, 0, 'nothing was made for a domain that may not be');
       assert.ok(isAtLimit(await makePoint('custom')));
       const point = await makePoint('public');
       assert.equal(point.status, 200, point.text);

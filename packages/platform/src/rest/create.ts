@@ -33,7 +33,8 @@ export const createEntity = async (
 ): Promise<Held> => {
   const id = chooseId(resource, input.fields);
   // Refuses what is wrong in itself before anything slow begins.
-  draftNew(resource, input, id);
+  const first = draftNew(resource, input, id);
+  if (resource.prepare) await engine.writer.admit(resource, first);
   const context = { domain, domains: engine.domains, caller, mode: 'create' } as const;
   const fields = resource.prepare ? await resource.prepare(input.fields, context, id) : input.fields;
   const held = await engine.writer.write({

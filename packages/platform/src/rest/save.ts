@@ -13,18 +13,10 @@ import type { SecretBox } from '../domains/secrets.ts';
 import type { Caller, Domain, Domains, Entity, Kind } from '../domains/types.ts';
 import type { DomainView, Seen } from '../domains/view.ts';
 import { createEntry } from '../journal/entry.ts';
+import { counted, type Outcome } from './counted.ts';
 import { isObject, type Json } from './json.ts';
 import { createNumbers, type Numbers } from './numbers.ts';
-import {
-  isChanged,
-  licensedDelta,
-  type Plan,
-  type Planned,
-  planOther,
-  sealSecrets,
-  uniqueOf,
-  wantedKeys,
-} from './plan.ts';
+import { isChanged, type Plan, type Planned, planOther, sealSecrets, uniqueOf, wantedKeys } from './plan.ts';
 import type { Quota, Usage } from './quota.ts';
 import { createReservations, type Wanted } from './reservations.ts';
 import type { Mode, Resource, SaveContext } from './resource.ts';
@@ -49,6 +41,8 @@ export type WriteRequest = {
 export type Writer = {
   /** Resolves with what is held now; undefined after a removal. Throws the Problem of a write that cannot be. */
   write(request: WriteRequest): Promise<Held | undefined>;
+  /** Throws when the licence has no place for a new entity; for before something slow begins. */
+  admit(resource: Resource, entity: Entity): Promise<void>;
 };
 
 type WriterParts = {
@@ -69,9 +63,6 @@ type Formed = {
   readonly wanted: readonly Wanted[];
   readonly guards: readonly Change[];
 };
-
-/** Done, or what to wait for, without the lock, before it is tried again. */
-type Outcome = { readonly held: Held | undefined } | { readonly again: () => Promise<unknown> };
 
 /** How often a write is formed anew before the caller is told to come again. */
 const MAX_ATTEMPTS = 20;
@@ -133,6 +124,10 @@ export const createWriter = (parts: WriterParts): Writer => {
   };
 
   return {
+    admit: async ({ licensed }, entity) => {
+      const item = licensed?.(entity);
+      if (item !== undefined) await parts.quota.alone(async () => parts.quota.claim(new Map([[item, 1]])));
+    },
     write: async (request) => {
       const { resource, domain, id } = request;
       for (const counter of resource.counters) await numbers.load(domain, counter);
@@ -149,31 +144,6 @@ export const createWriter = (parts: WriterParts): Writer => {
     },
   };
 };
-
-/** Writes with the counters of the licence, where licensed items come or go; else without. */
-const counted = async (
-  quota: Quota,
-  changed: readonly Planned[],
-  write: (usage: Usage | undefined) => Promise<Held | undefined>,
-): Promise<Outcome> => {
-  const delta = licensedDelta(changed);
-  if (delta.size === 0) return { held: await write(undefined) };
-  return quota.alone(async () => {
-    const usage = quota.claim(delta);
-    try {
-      const held = await write(usage);
-      quota.settle(usage);
-      return { held };
-    } catch (thrown) {
-      // Another node counted meanwhile.
-      if (isAbout(thrown, usage)) return { again: quota.refresh };
-      throw thrown;
-    }
-  });
-};
-
-const isAbout = (thrown: unknown, { change }: Usage): boolean =>
-  thrown instanceof Conflict && thrown.kind === change.kind && thrown.id === change.id;
 
 const checkMatch = (ifMatch: string, held: Held | undefined): void => {
   if (!held) throw notFound();
