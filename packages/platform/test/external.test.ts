@@ -275,6 +275,21 @@ describe('external sign-in', () => {
     assert.equal((await platform.guest.call('POST', 'iam/sessions', { body, ...from })).status, 429);
   });
 
+  it('looks at five wrong passwords over sessions and scenario together', async () => {
+    const from = network();
+    const login = await createPerson();
+    const forms = await Promise.all(Array.from({ length: 20 }, () => begin(from)));
+    const bySteps = forms.map((fields) =>
+      post({ step: 1, ctx: fieldValue(fields, 'ctx'), login: login.toUpperCase(), pwd: 'wrong' }, from),
+    );
+    const bySessions = forms.map(() =>
+      platform.guest.call('POST', 'iam/sessions', { body: { login, pwd: 'wrong' }, ...from }),
+    );
+    const statuses = (await Promise.all([...bySteps, ...bySessions])).map(({ status }) => status);
+    const looked = statuses.filter((each) => each === 200 || each === 401).length;
+    assert.deepEqual([looked, statuses.filter((each) => each === 429).length], [5, 35]);
+  });
+
   it('lets twenty right passwords at once through', async () => {
     const from = network();
     const login = await createPerson({});
