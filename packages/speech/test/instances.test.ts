@@ -1,8 +1,9 @@
 /** Three services as processes of their own on one PostgreSQL and one bucket: one queue. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
@@ -19,8 +20,9 @@ import { type S3Server, startS3 } from './s3-server.ts';
 type Job = { id: string; status: string; attempt: number; result?: { text: string; segments: unknown[] } };
 
 const headers = { authorization: `Bearer ${KEY}` };
-const TRANSDUCER = 'demo-transducer-en';
-const CTC = 'demo-ctc-en';
+/** What only the first two have, and what only the third has; the demonstration model comes with every first start. */
+const COMMON = 'demo-ctc-en';
+const OTHER = 'other-ctc-en';
 
 /** The reference recording joined `times` times. */
 const longRecording = async (times: number): Promise<Blob> => {
@@ -31,6 +33,15 @@ const longRecording = async (times: number): Promise<Blob> => {
   head.writeUInt32LE(body.length, at - 4);
   head.writeUInt32LE(at - 8 + body.length, 4);
   return new Blob([head, body]);
+};
+
+/** Installs the CTC fixture under another id. */
+const installUnder = async (id: string, dataDir: string): Promise<void> => {
+  const from = testdata('models/offline-ctc');
+  const manifest = JSON.parse(await readFile(join(from, 'model.json'), 'utf8')) as { id: string; revision: string };
+  const to = join(dataDir, 'models', `${id}@${manifest.revision}`);
+  await cp(from, to, { recursive: true });
+  await writeFile(join(to, 'model.json'), JSON.stringify({ ...manifest, id }));
 };
 
 const post = (service: SoakService, path: string, file: Blob, model: string, webhook?: string): Promise<Response> => {
@@ -96,7 +107,7 @@ describe('three instances', () => {
       'speech.jobs.lease': '2s',
       'speech.jobs.max_concurrent': '1',
       'speech.asr.inference_slots': '1',
-      'speech.asr.default_model': at === 2 ? CTC : TRANSDUCER,
+      'speech.asr.default_model': at === 2 ? OTHER : COMMON,
       'speech.metrics.enabled': 'true',
       'speech.jobs.webhook_allowed_hosts': receiver.host,
       'speech.log.level': 'fatal',
@@ -108,14 +119,14 @@ describe('three instances', () => {
     receiver = stack.use(await startReceiver());
     s3 = stack.use(await startS3());
     store = stack.use(await openStore(database.place, createSilentLog()));
-    // The third has another model.
     dataDirs = await Promise.all(
-      ['offline-transducer', 'offline-transducer', 'offline-ctc'].map(async (model) => {
-        const dir = await createDataDir([model]);
+      [['offline-ctc'], ['offline-ctc'], []].map(async (models) => {
+        const dir = await createDataDir(models);
         stack.defer(dir.remove);
         return dir;
       }),
     );
+    await installUnder(OTHER, dataDirs[2]!.path);
     services = await Promise.all([0, 1, 2].map(start));
     stack.defer(async () => {
       await Promise.all(services.map((service) => service.kill()));
@@ -124,9 +135,9 @@ describe('three instances', () => {
   after(() => stack.disposeAsync());
 
   it('finish what one of them began: nothing that was kept is heard again, no event is missing or comes twice', async (context) => {
-    const file = await longRecording(240);
+    const file = await longRecording(120);
     const [, , third] = services as [SoakService, SoakService, SoakService];
-    const job = await submit(services[0]!, file, TRANSDUCER, `http://${receiver.host}/told`);
+    const job = await submit(services[0]!, file, COMMON, `http://${receiver.host}/told`);
     const seen: string[] = [];
     const first = await follow(third, job);
     for await (const { id, event } of first) {
@@ -155,7 +166,7 @@ describe('three instances', () => {
 
     const survivor = services[1 - runner]!;
     const before = await heardBy(survivor);
-    const whole = (await (await post(survivor, '/api/v1/transcribe', file, TRANSDUCER)).json()) as { text: string };
+    const whole = (await (await post(survivor, '/api/v1/transcribe', file, COMMON)).json()) as { text: string };
     const all = (await heardBy(survivor)) - before;
     context.diagnostic(`${kept} of ${all} utterances kept at the kill, ${before} heard by the other`);
     assert.ok(before > 0, 'killed in mid-job');
@@ -170,7 +181,7 @@ describe('three instances', () => {
   it('cancel what another runs', async () => {
     const file = await longRecording(200);
     const [one, two, three] = services as [SoakService, SoakService, SoakService];
-    const job = await submit(one, file, TRANSDUCER);
+    const job = await submit(one, file, COMMON);
     assert.equal((await s3.bucket.list('')).length, 1);
     for await (const { event } of await follow(two, job)) if (event === 'segment') break;
     const canceled = await fetch(`${three.url}/api/v1/jobs/${job.id}`, { method: 'DELETE', headers });
@@ -188,9 +199,9 @@ describe('three instances', () => {
     const file = await longRecording(1);
     const [one, two] = services as [SoakService, SoakService, SoakService];
     // Stopped in order, it puts back what it began.
-    const waiting = await submit(services[2]!, await longRecording(100), CTC);
+    const waiting = await submit(services[2]!, await longRecording(40), OTHER);
     await services[2]!.stop();
-    const quick = await Promise.all([submit(one, file, TRANSDUCER), submit(two, file, TRANSDUCER)]);
+    const quick = await Promise.all([submit(one, file, COMMON), submit(two, file, COMMON)]);
     for (const job of quick) {
       const events = await Array.fromAsync(await follow(one, job));
       assert.equal(events.at(-1)?.event, 'succeeded');
