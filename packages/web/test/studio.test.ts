@@ -188,7 +188,7 @@ describe('the studio', { skip: skipPages }, () => {
     const { page, complaints } = await open('');
     // Long enough to be under way still when the page comes back.
     const long = join(folder, 'long.wav');
-    await writeFile(long, await repeated(DIGITS, 800));
+    await writeFile(long, await repeated(DIGITS, 500));
     await page.setInputFiles('input[type=file]', long);
     await page.waitForURL('**/ui/jobs/job_*');
     await page.waitForSelector('.job-progress');
@@ -279,7 +279,8 @@ describe('the studio', { skip: skipPages }, () => {
       for (const place of [...PLACES, result]) {
         await page.goto(`${speech.url}/ui${place}`);
         await page.waitForLoadState('networkidle');
-        for (const theme of ['light', 'dark']) {
+        // Colours are the same at every width.
+        for (const theme of width === 360 ? ['light'] : ['light', 'dark']) {
           await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
           assert.deepEqual(await seriousFindings(page), [], `${place} ${theme}`);
         }
