@@ -275,6 +275,8 @@ describe('the studio', { skip: skipPages }, () => {
     it(`has no overflow, no complaint and no serious finding of axe at ${width} px, in either appearance`, async () => {
       const { page, complaints } = await open('', width);
       await transcribe(page);
+      await page.waitForSelector('.waveform canvas');
+      assert.deepEqual(await seriousFindings(page), [], 'with the waveform');
       const result = new URL(page.url()).pathname.replace('/ui', '');
       for (const place of [...PLACES, result]) {
         await page.goto(`${speech.url}/ui${place}`);
