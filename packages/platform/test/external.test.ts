@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { signInWithCode } from '../src/scripts/samples/sign-in-with-code.ts';
+import { codeIn, type Field, fieldValue } from './external-fields.ts';
 import { setUpMail } from './mail-set-up.ts';
 import {
   ADMIN_PASSWORD,
@@ -43,10 +44,6 @@ const startSmsService = async () => {
     },
   };
 };
-
-type Field = { name: string; value?: unknown; from?: { step: unknown }; type: string; title?: string };
-const fieldValue = (fields: readonly Field[], name: string): unknown =>
-  fields.find((each) => each.name === name)?.value;
 
 describe('external sign-in', () => {
   let platform: TestPlatform;
@@ -93,8 +90,6 @@ describe('external sign-in', () => {
     const fields = await begin(from);
     return post({ step: 1, ctx: fieldValue(fields, 'ctx'), login, pwd }, from);
   };
-  const codeIn = (told: string): string => /\b\d{6}\b/.exec(told)![0];
-
   it('is 404 as long as there is no scenario', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, body } = await platform.guest.call(method, EXTERNAL, method === 'POST' ? { body: {} } : {});
