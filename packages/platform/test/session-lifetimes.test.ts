@@ -5,6 +5,7 @@ import { systemClock } from '@parley/kit/clock.ts';
 import { createSilentLog } from '@parley/kit/log.ts';
 import type { Store } from '@parley/kit/store/store.ts';
 import { eachStore, type TestDatabase } from '@parley/kit/testing/each-store.ts';
+import { createLatch } from '@parley/kit/testing/wait.ts';
 import { SESSION_KIND, sweepSessions } from '../src/auth/session-rows.ts';
 import { openSessions, type Sessions } from '../src/auth/sessions.ts';
 import { SYSTEM_SPACE } from '../src/domains/types.ts';
@@ -51,6 +52,31 @@ eachStore((driver) => {
       const rows = await store.query(SYSTEM_SPACE, SESSION_KIND, {});
       assert.ok(rows.some(({ id }) => id === session.id));
       assert.equal(JSON.stringify(rows).includes(token.slice(4)), false);
+    });
+
+    it('live on while the database is away when their use should be noted', async () => {
+      const server = driver.postgres();
+      if (!server) return;
+      const refused = createLatch('the note to be refused');
+      const commit: Store['commit'] = (...given) => {
+        const committed = store.commit(...given);
+        committed.catch(() => setImmediate(refused.open));
+        return committed;
+      };
+      await using sessions = open({ ...store, commit });
+      const { token, session } = await create(sessions, 'token');
+      now += 2 * MINUTE;
+      await server.stop('SIGQUIT');
+      try {
+        sessions.touch(session);
+        await refused.opened();
+        assert.equal(await stateOf(sessions, token), 'live');
+      } finally {
+        await server.start();
+      }
+      now += MINUTE;
+      const found = await sessions.find(token);
+      assert.equal(found.state, 'live');
     });
 
     it('end without use, and slide with it, but not past their end', async () => {

@@ -2,7 +2,7 @@
 import type { Clock } from '@parley/kit/clock.ts';
 import { createToken } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
-import { type Change, Conflict, type Store } from '@parley/kit/store/store.ts';
+import { type Change, Conflict, type Store, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
 import { createSessionCache, type SessionCache } from './session-cache.ts';
 import {
@@ -70,6 +70,8 @@ const SESSION_ID = /^[0-9a-f]{64}$/;
 const TOKEN = /^r[st]1_[A-Za-z0-9_-]{43}$/;
 const MAX_AGENT = 256;
 const TOUCH_MS = 60_000;
+/** How soon a use that could not be noted is noted again. */
+const RETRY_TOUCH_MS = 5000;
 const SWEEP_MS = 3_600_000;
 /** The feed is followed again after this when it broke. */
 const FOLLOW_AGAIN_MS = 1000;
@@ -262,7 +264,11 @@ const touchSession = (
       if (current) cache.set({ ...current, version: versions.get(`${SESSION_KIND}/${id}`) ?? version + 1 });
     })
     .catch((error) => {
-      cache.drop(id);
+      const current = cache.get(id);
+      // While the database is away a session that is known goes on; its use is noted a little later.
+      if (current && error instanceof StoreUnavailable)
+        cache.set({ ...current, seen_ms: now - TOUCH_MS + RETRY_TOUCH_MS });
+      else cache.drop(id);
       if (!(error instanceof Conflict)) log.warn({ err: error }, 'a session was not kept alive');
     })
     .finally(() => writing.delete(written));
