@@ -49,7 +49,10 @@ export const joinCluster = async (parts: ClusterParts): Promise<Cluster> => {
   const plan: SharedPlan = await openSharedPlan(store, log, parts.changed);
   const commands: Commands = openCommands(parts);
   const own: ServerRow = { instance: createUuid(), startedAtMs: Date.now(), beat: 0, nodes: [] };
-  const beats = startBeats(parts, peers, own, () => plan.offerAgain());
+  const beats = startBeats(parts, peers, own, () => {
+    peers.compare();
+    plan.offerAgain();
+  });
 
   const read = async (kind: string, id: string): Promise<void> => {
     if (kind === 'server' && id !== server) await peers.read(id);
@@ -117,6 +120,7 @@ const startBeats = (
   let writing: Promise<void> = Promise.resolve();
   let isEnding = false;
   let isDirty = false;
+  let isFailing = false;
 
   const put = async (): Promise<void> => {
     isDirty = false;
@@ -134,19 +138,24 @@ const startBeats = (
     const isElder = startedAtMs < own.startedAtMs || (startedAtMs === own.startedAtMs && instance < own.instance);
     if (isElder) lost.reject(new Error(`another supervisor runs under the name ${server}; set supervisor.server.`));
   };
+  const failed = async (thrown: Error): Promise<void> => {
+    isDirty = true;
+    if (thrown.name === 'Conflict') await settle().catch(() => undefined);
+    else peers.suspend();
+    if (!isFailing) log.warn({ server, reason: thrown.message }, 'heartbeats cannot be written');
+    isFailing = true;
+  };
   const write = async (isBeat: boolean): Promise<void> => {
     if (isEnding) return;
     try {
       await put();
-      if (isBeat) peers.compare();
-      if (isBeat) beaten();
     } catch (thrown) {
-      isDirty = true;
-      const isConflict = (thrown as Error).name === 'Conflict';
-      if (isConflict) await settle().catch(() => undefined);
-      else peers.suspend();
-      log.warn({ server, reason: (thrown as Error).message }, 'heartbeat could not be written');
+      await failed(thrown as Error);
+      return;
     }
+    if (isFailing) log.warn({ server }, 'heartbeats are written again');
+    isFailing = false;
+    if (isBeat) beaten();
   };
   const enqueue = (isBeat: boolean): void => {
     writing = writing.then(() => write(isBeat));
