@@ -7,6 +7,7 @@ import type { RestEndpoint } from './rest/endpoint.ts';
 import { ELEMENTS } from './scripts/elements/all.ts';
 import { createModelEntities } from './scripts/model-entities.ts';
 import type { ResumeRequest, RunOutcome, RunRequest } from './scripts/outcome.ts';
+import { createPace } from './scripts/pace.ts';
 import type { ScriptParts } from './scripts/parts.ts';
 import { createRestEntities, requireRoute } from './scripts/rest-entities.ts';
 import { resumeScript, runScript } from './scripts/run.ts';
@@ -43,6 +44,7 @@ export const startScripts = ({ values, platform, services, log }: Parts): Runnin
     scripts: createScripts(),
     elements: ELEMENTS,
     sandbox,
+    pace: createPace(),
     services: { entities, allowsCode: values['scripts.code'], ...services },
     log,
     onEnd: (outcome, { domain, entry }, scriptId) => {

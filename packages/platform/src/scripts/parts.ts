@@ -5,6 +5,7 @@ import type { Json } from '../rest/json.ts';
 import type { Element, Left, ScriptObject } from './element.ts';
 import type { Frame } from './frame.ts';
 import type { ResumeRequest, RunError, RunOutcome, RunRequest, RunState } from './outcome.ts';
+import type { Pace, PaceOfRun } from './pace.ts';
 import type { RunLog } from './run-log.ts';
 import type { Sandbox, SandboxRun } from './sandbox.ts';
 import type { Scripts } from './script.ts';
@@ -15,6 +16,7 @@ export type ScriptParts = {
   readonly scripts: Scripts;
   readonly elements: readonly Element[];
   readonly sandbox: Sandbox;
+  readonly pace: Pace;
   readonly services: ScriptServices;
   readonly log: Log;
   /** Told of every run that ended; `scriptId`: the script it began with, if there is one. */
@@ -29,6 +31,7 @@ export type Run = {
   readonly frames: Frame[];
   readonly budget: { used: number };
   readonly log: RunLog;
+  readonly pace: PaceOfRun;
   readonly signal: AbortSignal;
   readonly left: Left;
   readonly elements: ReadonlyMap<number, Element>;

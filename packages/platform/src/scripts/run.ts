@@ -59,6 +59,7 @@ const conduct = async (
   } finally {
     clearTimeout(timer);
     run.sandbox?.close();
+    run.pace.close();
   }
 };
 
@@ -76,6 +77,7 @@ const createRun = (parts: ScriptParts, request: RunRequest | ResumeRequest, id: 
     sandbox: undefined,
     log: createRunLog(elapsedMs, request.trace === true),
     left: {},
+    pace: parts.pace.open(),
     elements: new Map(parts.elements.map((element) => [element.oType, element])),
     steps: 0,
     at: undefined,

@@ -44,6 +44,7 @@ export const walk = async (run: Run, entered: RunState['entered']): Promise<Endi
 /** One step: runs the object the frame is at, and goes where it says. */
 const take = async (run: Run, frame: Frame, entered: RunState['entered']): Promise<Ending | undefined> => {
   run.signal.throwIfAborted();
+  await run.pace.step(run.signal);
   if (run.steps >= MAX_STEPS) throw new ScriptFault('steps', `took more than ${MAX_STEPS} steps`);
   const object = frame.script.objects.get(frame.at);
   if (!object) throw new ScriptFault('invalid_script', `there is no object ${frame.at}`);
