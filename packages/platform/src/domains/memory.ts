@@ -70,7 +70,14 @@ export type MemoryParts = {
 /** Loads the descriptor rows of the domain, as far as the cap lets it. */
 export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
   const { store, name, kinds } = parts;
-  const tables = new Map(kinds.map((spec) => [spec.kind as string, createTable({ ...spec, cap: parts.cap })]));
+  /** Until a kind leaves memory. */
+  const whole = { isWhole: true };
+  const onStored = (): void => {
+    whole.isWhole = false;
+  };
+  const tables = new Map(
+    kinds.map((spec) => [spec.kind as string, createTable({ ...spec, cap: parts.cap, onStored })]),
+  );
   const table = (kind: Kind): Table => tables.get(kind)!;
   const rights = createRights({ users: table('user'), groups: table('group') });
   const currency = createCurrency(await store.lastSeq(name));
@@ -109,7 +116,7 @@ export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
       forgetOwn();
     }
   };
-  const { domain, viewParts } = createDomain(parts, tables, rights);
+  const { domain, viewParts } = createDomain(parts, table, rights, whole);
   return Object.assign(domain, {
     locks,
     collection: table,
@@ -191,13 +198,13 @@ const reload = async (
 };
 
 /** The domain as everybody but the writer sees it. */
-const createDomain = (parts: MemoryParts, tables: ReadonlyMap<string, Table>, rights: RightsKeeper) => {
+const createDomain = (
+  parts: MemoryParts,
+  table: (kind: Kind) => Table,
+  rights: RightsKeeper,
+  whole: { readonly isWhole: boolean },
+) => {
   const { name, store } = parts;
-  const table = (kind: Kind): Table => tables.get(kind)!;
-  const isWhole = (): boolean => {
-    for (const each of tables.values()) if (each.cache) return false;
-    return true;
-  };
   const domain: Domain = {
     ...readersOf(table),
     name,
@@ -214,7 +221,7 @@ const createDomain = (parts: MemoryParts, tables: ReadonlyMap<string, Table>, ri
       return parts.facts().opts;
     },
     rights,
-    read: (run) => (isWhole() ? run(domain) : runOver(viewParts, run)),
+    read: (run) => (whole.isWhole ? run(domain) : runOver(viewParts, run)),
     pages: async function* (kind) {
       for await (const page of pagesOf(viewParts, kind)) yield page.map(({ entity }) => entity);
     },

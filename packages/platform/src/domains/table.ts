@@ -23,9 +23,11 @@ export type TableParts = {
   /** Kinds that grow with the people an installation serves; the others are always in memory. */
   readonly isGrowing: boolean;
   readonly cap: MemoryCap;
+  /** Called when the kind leaves memory. */
+  onStored(): void;
 };
 
-export const createTable = ({ kind, keys, isGrowing, cap }: TableParts): Table & Disposable => {
+export const createTable = ({ kind, keys, isGrowing, cap, onStored }: TableParts): Table & Disposable => {
   let all: Collection | undefined = createCollection(keys);
   let cache: RowCache | undefined;
 
@@ -34,6 +36,7 @@ export const createTable = ({ kind, keys, isGrowing, cap }: TableParts): Table &
     shrink: () => {
       all = undefined;
       cache = createRowCache(keys, cap.cachedRows);
+      onStored();
     },
   });
   const memory = (wanted: ConstructorParameters<typeof NotLoaded>[0]): Collection => {

@@ -54,7 +54,7 @@ const PAGE_ROWS = 1000;
 export const openModel = (parts: ModelParts): Model => {
   const { store, secrets, log, stamp } = parts;
   const classes = createModelClasses();
-  const source = openRowSource({ store, secrets, log });
+  const source = openRowSource({ store, secrets, log, clock: parts.clock });
   const files = openFiles(join(parts.dataDir, 'files'));
   const filesOf = createFilesOf(parts, files);
   const sweeping = new AbortController();

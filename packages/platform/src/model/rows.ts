@@ -2,6 +2,7 @@
  * Where the items of a class lie: in the Store, in the Store of a PostgreSQL that a storage of the domain names, or in
  * the memory of this process for classes of mode `runtime`.
  */
+import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { type Condition, Conflict, type Query, type Row, type Store } from '@parley/kit/store/store.ts';
@@ -11,6 +12,7 @@ import type { Domain, Entity } from '../domains/types.ts';
 import { isObject, type Json } from '../rest/json.ts';
 import { isOwnStorage } from './class-options.ts';
 import type { ModelClass } from './model-class.ts';
+import { openSharedRows } from './shared-rows.ts';
 
 export type ItemRow = Row<Json>;
 
@@ -32,9 +34,11 @@ export type RowSource = AsyncDisposable & {
   check(domain: Domain, instance: unknown): Promise<void>;
 };
 
-type Parts = { readonly store: Store; readonly secrets: SecretBox; readonly log: Log };
+type Parts = { readonly store: Store; readonly secrets: SecretBox; readonly log: Log; readonly clock: Clock };
 
-export const openRowSource = ({ store, secrets, log }: Parts): RowSource => {
+export const openRowSource = ({ store, secrets, log, clock }: Parts): RowSource => {
+  // On a database of its own there is no other node.
+  const shared = store.driver === 'postgres' ? openSharedRows({ store, log, clock }) : undefined;
   const memory = new Map<string, Map<string, ItemRow>>();
   const external = new Map<string, Promise<Store>>();
 
@@ -62,7 +66,8 @@ export const openRowSource = ({ store, secrets, log }: Parts): RowSource => {
         const name = `${domain.name}/${model.kind}`;
         const rows = memory.get(name) ?? new Map<string, ItemRow>();
         memory.set(name, rows);
-        return memoryRows(rows, domain.name, model.kind);
+        const local = memoryRows(rows, domain.name, model.kind);
+        return shared ? shared.open(name, local) : local;
       }
       return storeRows(await storeOf(domain, model.options.storage_instance), domain.name, model);
     },
@@ -75,6 +80,7 @@ export const openRowSource = ({ store, secrets, log }: Parts): RowSource => {
       }
     },
     [Symbol.asyncDispose]: async () => {
+      await shared?.[Symbol.asyncDispose]();
       for (const opening of external.values()) {
         const opened = await opening.catch(() => undefined);
         await opened?.[Symbol.asyncDispose]();

@@ -9,11 +9,9 @@ import type { Resource } from './resource.ts';
 export const lookup = (engine: Engine, resource: Resource) => async (call: RestCall) => {
   const domain = memoryOf(engine, callerOf(call).domain);
   const value = readKeyValue(await readDocument(call.request, 'custom'));
-  for (const key of resource.lookup) {
-    const ids = await domain.read((rows) => idsOf(resource, rows, key, value));
-    if (ids.length > 0) return sendJson(call.reply, JSON.stringify([...ids].sort()));
-  }
-  throw problem('lookup_failed');
+  const ids = await domain.read((rows) => findIds(resource, rows, value));
+  if (ids.length === 0) throw problem('lookup_failed');
+  return sendJson(call.reply, JSON.stringify([...ids].sort()));
 };
 
 /** The body of a LOOKUP: a JSON string or number. */
@@ -22,6 +20,15 @@ export const readKeyValue = (body: unknown): string => {
   if (typeof body === 'number') return String(body);
   if (typeof body !== 'string') throw badRequest('body', 'must be a JSON string or number');
   return body;
+};
+
+/** Of the first key that hits. */
+const findIds = (resource: Resource, domain: Domain, value: string): readonly string[] => {
+  for (const key of resource.lookup) {
+    const ids = idsOf(resource, domain, key, value);
+    if (ids.length > 0) return ids;
+  }
+  return [];
 };
 
 const idsOf = (resource: Resource, domain: Domain, name: string, value: string): readonly string[] => {
