@@ -1,79 +1,23 @@
 /** Traces as a real OTLP/HTTP receiver gets them from a service in a process of its own. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { gunzipSync } from 'node:zlib';
+import { attributeOf, type OtlpReceiver, startOtlpReceiver, type TracedSpan } from '@parley/kit/testing/otlp.ts';
 import { eventually } from '@parley/kit/testing/wait.ts';
 import { wantsTraces } from '@parley/kit/tracing.ts';
 import { createDataDir, KEY, type SoakService, startService, testdata } from '../../../tools/soak/service.ts';
 
-type Attribute = { key: string; value: { stringValue?: string; intValue?: number | string; doubleValue?: number } };
-type Span = {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
-  startTimeUnixNano: string;
-  endTimeUnixNano: string;
-  attributes: Attribute[];
-  links: { traceId: string; spanId: string }[];
-  status: { code: number };
-};
-type Exported = {
-  resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: Span[] }[] }[];
-};
-
 const headers = { authorization: `Bearer ${KEY}` };
 const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 
-/** Takes what the exporter posts. */
-const startReceiver = async () => {
-  const exported: Exported[] = [];
-  const paths: (string | undefined)[] = [];
-  const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request));
-    const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-    paths.push(request.url);
-    exported.push(JSON.parse(plain.toString()));
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    paths,
-    spans: () => exported.flatMap((one) => one.resourceSpans).flatMap((one) => one.scopeSpans.flatMap((s) => s.spans)),
-    services: () =>
-      new Set(
-        exported
-          .flatMap((one) => one.resourceSpans)
-          .flatMap(({ resource }) => resource.attributes)
-          .filter(({ key }) => key === 'service.name')
-          .map(({ value }) => value.stringValue),
-      ),
-    close: () => {
-      server.closeAllConnections();
-      return new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
-};
-
-const attributeOf = (span: Span, key: string): string | number | undefined => {
-  const value = span.attributes.find((one) => one.key === key)?.value;
-  return value?.stringValue ?? value?.intValue ?? value?.doubleValue;
-};
-
 describe('traces', () => {
   const stack = new AsyncDisposableStack();
-  let receiver: Awaited<ReturnType<typeof startReceiver>>;
+  let receiver: OtlpReceiver;
   let service: SoakService;
   let form: () => FormData;
 
   before(async () => {
-    receiver = await startReceiver();
-    stack.defer(receiver.close);
+    receiver = stack.use(await startOtlpReceiver());
     const dir = await createDataDir();
     stack.defer(dir.remove);
     service = await startService(
@@ -91,8 +35,9 @@ describe('traces', () => {
   });
   after(() => stack.disposeAsync());
 
-  const spansOf = (traceId: string): Span[] => receiver.spans().filter((span) => span.traceId === traceId);
-  const named = (spans: readonly Span[], name: string): Span[] => spans.filter((span) => span.name === name);
+  const spansOf = (traceId: string): TracedSpan[] => receiver.spans().filter((span) => span.traceId === traceId);
+  const named = (spans: readonly TracedSpan[], name: string): TracedSpan[] =>
+    spans.filter((span) => span.name === name);
 
   it("go from the caller's own span through the request down to the engine process", async () => {
     const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
@@ -104,7 +49,7 @@ describe('traces', () => {
     assert.equal(response.status, 200, await response.text());
     await eventually('the request', () => named(spansOf(CALLER.traceId), 'POST /api/v1/transcribe').length > 0);
     const spans = spansOf(CALLER.traceId);
-    const [request] = named(spans, 'POST /api/v1/transcribe') as [Span];
+    const [request] = named(spans, 'POST /api/v1/transcribe') as [TracedSpan];
     assert.equal(request.parentSpanId, CALLER.spanId);
     assert.equal(attributeOf(request, 'http.route'), '/api/v1/transcribe');
     assert.equal(Number(attributeOf(request, 'http.response.status_code')), 200);
@@ -136,9 +81,9 @@ describe('traces', () => {
     assert.equal(response.status, 202);
     const job = (await response.json()) as { id: string };
     await eventually('the job', () => named(receiver.spans(), 'job').length > 0);
-    const [run] = named(receiver.spans(), 'job') as [Span];
+    const [run] = named(receiver.spans(), 'job') as [TracedSpan];
     await eventually('the request', () => named(receiver.spans(), 'POST /api/v1/jobs').length > 0);
-    const [request] = named(receiver.spans(), 'POST /api/v1/jobs') as [Span];
+    const [request] = named(receiver.spans(), 'POST /api/v1/jobs') as [TracedSpan];
     assert.notEqual(run.traceId, request.traceId);
     assert.deepEqual(
       run.links.map(({ traceId, spanId }) => [traceId, spanId]),
@@ -153,7 +98,7 @@ describe('traces', () => {
     assert.equal(response.status, 401);
     await response.text();
     await eventually('the request', () => named(receiver.spans(), 'GET /api/v1/models').length > 0);
-    const [request] = named(receiver.spans(), 'GET /api/v1/models') as [Span];
+    const [request] = named(receiver.spans(), 'GET /api/v1/models') as [TracedSpan];
     assert.equal(Number(attributeOf(request, 'http.response.status_code')), 401);
     assert.notEqual(request.status.code, 2, "a caller's fault is none of the server's");
   });
