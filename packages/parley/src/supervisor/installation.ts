@@ -105,7 +105,10 @@ export const createInstallation = (parts: InstallationParts): Installation => {
       return refused;
     },
     takePlan: (next) => {
-      if (next.lwt === plan()?.lwt) return;
+      const current = plan();
+      if (next.lwt === current?.lwt) return;
+      // A node that is behind the others tells of what was. On one server alone it may be a backup that was restored.
+      if (cluster && current && next.lwt < current.lwt) return;
       kept.keepPlan(next);
       cluster?.offerPlan(next);
       void reconcile().then(changed);

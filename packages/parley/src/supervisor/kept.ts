@@ -16,6 +16,9 @@ type Contents = { plan?: Plan | undefined; levels?: Record<string, string> };
 
 const FILE = 'nodes.json';
 
+const isPlan = (read: Partial<Plan> | undefined): boolean =>
+  typeof read?.lwt === 'string' && typeof read.content === 'object' && read.content !== null;
+
 const readContents = (path: string, log: Log): Contents => {
   let text: string;
   try {
@@ -25,7 +28,8 @@ const readContents = (path: string, log: Log): Contents => {
   }
   try {
     const read: unknown = JSON.parse(text);
-    return typeof read === 'object' && read !== null ? (read as Contents) : {};
+    const { plan, levels } = (read ?? {}) as Contents;
+    return { plan: isPlan(plan) ? plan : undefined, levels: levels ?? {} };
   } catch {
     log.warn({ path }, 'cannot be read; the default nodes are started');
     return {};
