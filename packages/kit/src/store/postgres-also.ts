@@ -3,22 +3,12 @@
  * after its own, so that one refusal undoes all. The rows of all domains of the batch are locked first, as before.
  */
 export const ALSO_FUNCTIONS = `
-CREATE FUNCTION parley.run_request(request jsonb, docs json[]) RETURNS jsonb LANGUAGE plpgsql AS $f$
-DECLARE
-  result jsonb;
-  part jsonb;
-BEGIN
-  result := parley.run_commit(request->>'domain', request, docs);
-  FOR part IN SELECT * FROM jsonb_array_elements(coalesce(request->'also', '[]')) LOOP
-    PERFORM parley.run_commit(part->>'domain', part, docs);
-  END LOOP;
-  RETURN result;
-END $f$;
-
 CREATE OR REPLACE FUNCTION parley.run_batch(batch uuid, requests jsonb, docs json[], feed_keep bigint) RETURNS jsonb
 LANGUAGE plpgsql AS $f$
 DECLARE
   request jsonb;
+  part jsonb;
+  result jsonb;
   detail text;
   results jsonb[] := '{}';
   names text[];
@@ -26,10 +16,14 @@ DECLARE
 BEGIN
   INSERT INTO parley.batches (id) VALUES (batch);
   IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'local', true); END IF;
-  SELECT array_agg(DISTINCT x.name) INTO names FROM (
-    SELECT r->>'domain' AS name FROM jsonb_array_elements(requests) r
-    UNION ALL
-    SELECT a->>'domain' FROM jsonb_array_elements(requests) r, jsonb_array_elements(coalesce(r->'also', '[]')) a) x;
+  IF requests @? '$[*].also' THEN
+    SELECT array_agg(DISTINCT x.name) INTO names FROM (
+      SELECT r->>'domain' AS name FROM jsonb_array_elements(requests) r
+      UNION ALL
+      SELECT jsonb_path_query(requests, '$[*].also[*].domain')->>0) x;
+  ELSE
+    SELECT array_agg(DISTINCT r->>'domain') INTO names FROM jsonb_array_elements(requests) r;
+  END IF;
   IF (SELECT count(*) FROM parley.domains WHERE domain = ANY (names)) < cardinality(names) THEN
     INSERT INTO parley.domains (domain, seq, feed_gone) SELECT x, 0, 0 FROM unnest(names) x ORDER BY x COLLATE "C"
     ON CONFLICT DO NOTHING;
@@ -37,7 +31,13 @@ BEGIN
   PERFORM 1 FROM parley.domains WHERE domain = ANY (names) ORDER BY domain FOR UPDATE;
   FOR request IN SELECT * FROM jsonb_array_elements(requests) LOOP
     BEGIN
-      results := results || parley.run_request(request, docs);
+      result := parley.run_commit(request->>'domain', request, docs);
+      IF request ? 'also' THEN
+        FOR part IN SELECT * FROM jsonb_array_elements(request->'also') LOOP
+          PERFORM parley.run_commit(part->>'domain', part, docs);
+        END LOOP;
+      END IF;
+      results := results || result;
     EXCEPTION
       WHEN SQLSTATE 'PY001' THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
