@@ -1,6 +1,7 @@
 /** The part of the composition that runs service scripts. */
 import { systemClock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
+import { createScriptElementsEndpoint } from './endpoints/script-elements.ts';
 import { createScriptRunEndpoints } from './endpoints/script-runs.ts';
 import type { Platform } from './platform.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
@@ -55,5 +56,12 @@ export const startScripts = ({ values, platform, services, log }: Parts): Runnin
   };
   const run = (request: RunRequest): Promise<RunOutcome> => runScript(parts, request);
   const resume = (request: ResumeRequest): Promise<RunOutcome> => resumeScript(parts, request);
-  return { run, resume, endpoints: createScriptRunEndpoints({ engine, run, resume, book, clock: systemClock }) };
+  return {
+    run,
+    resume,
+    endpoints: [
+      createScriptElementsEndpoint(ELEMENTS),
+      ...createScriptRunEndpoints({ engine, run, resume, book, clock: systemClock }),
+    ],
+  };
 };

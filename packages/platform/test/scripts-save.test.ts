@@ -171,4 +171,25 @@ describe('scripts: saving', () => {
     }
     assert.equal((await admin.call('PATCH', `service/svcscripts/${id}`, { body: { name: 'Named' } })).status, 200);
   });
+
+  it('tells the elements there are, and the declared keys are those that are checked', async () => {
+    assert.equal((await platform.guest.call('GET', 'service/svcscript_elements')).status, 401);
+    const { status, body } = await admin.call('GET', 'service/svcscript_elements');
+    assert.equal(status, 200);
+    const choice = body.find((each: { oType: number }) => each.oType === 111);
+    assert.equal(choice.keys.transfer.kind, 'transfer');
+    assert.deepEqual(choice.keys.cases.items.cond, { kind: 'expression', required: true });
+    for (const { oType, keys } of body as { oType: number; keys: Record<string, { required?: boolean }> }[]) {
+      const first = Object.keys(keys).find((key) => keys[key]!.required);
+      if (first !== undefined)
+        await refused(
+          [
+            { oId: 1, oType: 101 },
+            { oId: 2, oType },
+          ],
+          2,
+          first,
+        );
+    }
+  });
 });

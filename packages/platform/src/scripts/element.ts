@@ -19,6 +19,7 @@ export type ScriptObject = Json & { readonly oId: number; readonly oType: number
  * - `transfer`: the oId of an object, 0 = end.
  * - `text`, `number`, `flag`, `word`: taken as they stand. `source`: JavaScript statements.
  * - `list`: objects with keys of their own, in `items`.
+ * - `inputs`: what a start takes: names, or `{name, required}`.
  */
 export type KeyKind =
   | 'template'
@@ -32,7 +33,8 @@ export type KeyKind =
   | 'flag'
   | 'word'
   | 'source'
-  | 'list';
+  | 'list'
+  | 'inputs';
 
 export type Key = {
   readonly kind: KeyKind;

@@ -24,6 +24,8 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const isOfNames = (value: unknown, test: (name: string, inner: unknown) => boolean): boolean =>
   isObject(value) && Object.entries(value).every(([name, inner]) => test(name, inner));
 
+const isInput = (input: unknown): boolean => isVariableName(isObject(input) ? input.name : input);
+
 /** Reasons by kind; undefined where the value fits. */
 const CHECKS: Readonly<Record<Key['kind'], (value: unknown, key: Key) => string | undefined>> = {
   template: (value) => templateFault(value),
@@ -49,6 +51,8 @@ const CHECKS: Readonly<Record<Key['kind'], (value: unknown, key: Key) => string 
     Array.isArray(value) && value.length <= maxItems && value.every(isObject)
       ? undefined
       : `must be a list of at most ${maxItems} objects`,
+  inputs: (value) =>
+    Array.isArray(value) && value.every(isInput) ? undefined : 'must be names, or objects with a name',
 };
 
 const templateFault = (value: unknown): string | undefined => {
