@@ -5,6 +5,7 @@ import type { Auth } from './auth/auth.ts';
 import { createGrant } from './auth/grant.ts';
 import { createExternalEndpoints } from './endpoints/external.ts';
 import { createOAuthEndpoints } from './endpoints/oauth.ts';
+import { createWaysInEndpoint } from './endpoints/ways-in.ts';
 import { ownSiteOf } from './nodes/own-site.ts';
 import type { Nodes } from './nodes/registry.ts';
 import { createOAuthClients } from './oauth/client.ts';
@@ -73,14 +74,16 @@ export const startSignIn = ({
   const httpHosts = values['oauth.allow_http_hosts'];
   const grant = createGrant({ domains, ban: auth.ban, sessions: auth.sessions });
   const waiting = createWaitingRuns({ store: domains.store, secrets, clock });
+  const providers = createProviders({ model, master, secrets });
+  const site = (): string => ownSiteOf(nodes);
   const flow = createFlow({
     master,
-    providers: createProviders({ model, master, secrets }),
+    providers,
     requests: createRequests({ model, master, secrets, clock }),
     clients: createOAuthClients({ httpHosts }),
     ban: auth.ban,
     log,
-    site: () => ownSiteOf(nodes),
+    site,
     httpHosts,
     publicUrl: () => publicUrlOf(master, master, values.public_url || ownUrl()),
     run: scripts.run,
@@ -94,6 +97,7 @@ export const startSignIn = ({
     endpoints: [
       ...createOAuthEndpoints({ flow, grant, cookieSecure: auth.cookieSecure }),
       ...createExternalEndpoints({ auth, domains, grant, waiting, run: scripts.run, resume: scripts.resume }),
+      createWaysInEndpoint({ auth, domains, providers, site }),
     ],
     [Symbol.asyncDispose]: async () => clearInterval(sweeper),
   };

@@ -21,6 +21,7 @@ import { createLicenseEndpoints } from './endpoints/license.ts';
 import { mountMetrics } from './endpoints/metrics.ts';
 import { createNodesEndpoints } from './endpoints/nodes.ts';
 import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
+import { ownRoutesEndpoint } from './endpoints/own-routes.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
 import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
 import { createSessionEndpoints } from './endpoints/sessions.ts';
@@ -139,6 +140,7 @@ const createEndpoints = (
   const { engine, resources, model, sipAccounts } = platform;
   const endpoints: RestEndpoint[] = [
     ...createSessionEndpoints({ auth, domains: engine.domains }),
+    ownRoutesEndpoint,
     ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
     ...createAvatarEndpoints({ engine, users: resources.users, files: model.files }),
     ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),

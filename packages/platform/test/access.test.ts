@@ -72,6 +72,7 @@ eachStore((driver) =>
         'GET /oauth/receiver',
         `GET /oauth/redirect/${MISSING}`,
         'GET iam/external',
+        'GET iam/ways_in',
         'GET openapi.json',
         `PATCH iam/invites/${MISSING}`,
         `PATCH iam/pwd_reset_requests/${MISSING}`,

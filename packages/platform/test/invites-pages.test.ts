@@ -54,18 +54,19 @@ describe('pages of an account', { skip }, () => {
     return { page, complaints, close: () => context.close() };
   };
   const fits = (page: Page): Promise<boolean> => page.evaluate('document.documentElement.scrollWidth <= innerWidth');
-  const background = (page: Page): Promise<string> =>
-    page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor");
+  const background = (page: Page): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
   const linkFor = async (userid: string): Promise<string> => {
     const answer = await admin.call('POST', 'iam/invites', { body: { userid } });
     assert.equal(answer.status, 200, answer.text);
     return smtp.received.map(({ mail }) => LINK.exec(mail.text ?? '')?.[0]).findLast((link) => link !== undefined)!;
   };
   const enter = async (page: Page, pwd: string, again = pwd): Promise<void> => {
-    await page.fill('#pwd', pwd);
-    await page.fill('#again', again);
-    await page.click('#form button');
+    await page.fill('input[name=pwd]', pwd);
+    await page.fill('input[name=again]', again);
+    await page.click('form button[type=submit]');
   };
+  const faultAt = (page: Page, field: string): Promise<string> =>
+    textOf(page, `.field:has(input[name=${field}]) .field-error`);
   const textOf = async (page: Page, selector: string): Promise<string> => {
     await page.waitForSelector(selector, { state: 'visible' });
     return (await page.textContent(selector)) ?? '';
@@ -78,36 +79,36 @@ describe('pages of an account', { skip }, () => {
     const { page, complaints, close } = await open(link);
     assert.ok(await fits(page));
     await enter(page, 'Good-Password-1', 'Good-Password-2');
-    assert.match(await textOf(page, '#again-fault'), /not the same/);
+    assert.match(await faultAt(page, 'again'), /not the same/);
     await enter(page, 'short');
-    assert.match(await textOf(page, '#pwd-fault'), /too short/);
-    assert.equal(await page.getAttribute('#pwd', 'aria-invalid'), 'true');
+    assert.match(await faultAt(page, 'pwd'), /too short/);
+    assert.equal(await page.getAttribute('input[name=pwd]', 'aria-invalid'), 'true');
     await enter(page, 'with space and ü');
-    assert.match(await textOf(page, '#pwd-fault'), /Only letters/);
+    assert.match(await faultAt(page, 'pwd'), /Only letters/);
     await enter(page, 'password123');
-    assert.match(await textOf(page, '#pwd-fault'), /easy to guess/);
-    await page.click('#more summary');
-    await page.fill('#login', other.login);
+    assert.match(await faultAt(page, 'pwd'), /easy to guess/);
+    await page.click('summary');
+    await page.fill('input[name=login]', other.login);
     await enter(page, 'Good-Password-1');
-    assert.match(await textOf(page, '#login-fault'), /taken/);
+    assert.match(await faultAt(page, 'login'), /taken/);
     assert.ok(await fits(page));
-    await page.fill('#login', '');
+    await page.fill('input[name=login]', '');
     await enter(page, 'Good-Password-1');
-    assert.match(await textOf(page, '#notice'), new RegExp(`Your login is ${user.login}`));
-    assert.equal(await page.isVisible('#form'), false);
+    assert.match(await textOf(page, 'main [role=status]'), new RegExp(`Your login is ${user.login}`));
+    assert.equal(await page.isVisible('form'), false);
     assert.deepEqual(complaints, []);
 
-    await page.click('#next a');
-    await page.fill('#login', user.login);
-    await page.fill('#pwd', 'Good-Password-1');
-    await page.click('#form button');
-    assert.match(await textOf(page, '#who'), new RegExp(user.login));
+    await page.click('main a.button');
+    await page.fill('input[name=login]', user.login);
+    await page.fill('input[name=pwd]', 'Good-Password-1');
+    await page.click('form button[type=submit]');
+    assert.match(await textOf(page, 'main > .page-title h1'), new RegExp(user.login));
     await close();
 
     const again = await open(link);
     await enter(again.page, 'Another-Password-1');
-    assert.match(await textOf(again.page, '#notice'), /no such invitation, or it was used/);
-    assert.equal(await again.page.isVisible('#form'), false);
+    assert.match(await textOf(again.page, 'main [role=status]'), /no such invitation, or it was used/);
+    assert.equal(await again.page.isVisible('form'), false);
     await again.close();
   });
 
@@ -129,25 +130,25 @@ describe('pages of an account', { skip }, () => {
     const user = await createUser(admin, { name: 'Ann <i>Lee</i>', pwd: 'Good-Password-1', opts: { roles: ['apps'] } });
     const { page, complaints, close } = await open(`${platform.url}/app-root`, 'dark');
     assert.ok(await fits(page));
-    await page.fill('#login', user.login);
-    await page.fill('#pwd', 'wrong');
-    await page.click('#form button');
-    assert.match(await textOf(page, '#notice'), /Wrong combination/);
-    await page.fill('#pwd', 'Good-Password-1');
-    await page.click('#form button');
-    assert.equal(await textOf(page, '#who'), `Ann <i>Lee</i> (${user.login})`);
-    assert.deepEqual(await page.locator('#webapps a').allInnerTexts(), ['Phone']);
-    assert.match(await textOf(page, '#webapps'), /Trap/);
+    await page.fill('input[name=login]', user.login);
+    await page.fill('input[name=pwd]', 'wrong');
+    await page.click('form button[type=submit]');
+    assert.match(await textOf(page, '[role=alert]'), /do not go together/);
+    await page.fill('input[name=pwd]', 'Good-Password-1');
+    await page.click('form button[type=submit]');
+    assert.equal(await textOf(page, 'main > .page-title h1'), `Ann <i>Lee</i> (${user.login})`);
+    assert.deepEqual(await page.locator('.apps a').allInnerTexts(), ['Phone']);
+    assert.match(await textOf(page, '.apps'), /Trap/);
     assert.ok(await fits(page));
     const dark = await background(page);
     await page.emulateMedia({ colorScheme: 'light' });
     assert.notEqual(await background(page), dark);
     await page.reload();
-    assert.match(await textOf(page, '#who'), /Ann/);
-    await page.click('#sign-out');
-    await page.waitForSelector('#form', { state: 'visible' });
+    assert.match(await textOf(page, 'main > .page-title h1'), /Ann/);
+    await page.click('button[aria-label="Sign out"]');
+    await page.waitForSelector('form input[name=pwd]');
     await page.reload();
-    await page.waitForSelector('#form', { state: 'visible' });
+    await page.waitForSelector('form input[name=pwd]');
     assert.deepEqual(complaints, []);
     await close();
   });

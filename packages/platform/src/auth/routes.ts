@@ -26,7 +26,7 @@ export const lineageOf = (domain: Domain, role: Role): Role[] => {
 };
 
 /** Every route that these roles give, their parents' included. Names without a role give nothing. */
-const rulesOf = (domain: Domain, roles: readonly string[]): RouteRule[] =>
+export const rulesOf = (domain: Domain, roles: readonly string[]): RouteRule[] =>
   roles.flatMap((name) => {
     const role = domain.roleByName(name);
     return role ? lineageOf(domain, role).flatMap(({ routes }) => routes) : [];

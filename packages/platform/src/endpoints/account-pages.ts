@@ -1,43 +1,23 @@
-/** The plain pages of an account: `/app-root` signs in and out, `/invite/<uuid>` sets the password. Nothing foreign is loaded. */
-import { readFileSync } from 'node:fs';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+/** The console under `/app-root`, which is also what the link of an invitation, `/invite/<uuid>`, opens. */
+import { openPages } from '@parley/kit/http/pages.ts';
+import { builtFolder } from '@parley/web/built.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { problem } from '../codes.ts';
 
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+/** Every place within the console, its files, and the invitation. */
+const PATHS = ['/app-root', '/app-root/*', '/invite/:id'] as const;
 
-const HTML = 'text/html; charset=utf-8';
-const SCRIPT = 'text/javascript; charset=utf-8';
-
-const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
-  '/app-root': ['app-root.html', HTML],
-  '/invite/:id': ['invite.html', HTML],
-  '/app-root/app-root.js': ['app-root.js', SCRIPT],
-  '/app-root/invite.js': ['invite.js', SCRIPT],
-  '/app-root/account.css': ['account.css', 'text/css; charset=utf-8'],
-};
-
+/** Mounts the pages; 404 where they were never built. */
 export const mountAccountPages = (app: FastifyInstance): void => {
-  for (const [path, [file, type]] of Object.entries(FILES)) {
-    const content = readFileSync(new URL(`../pages/${file}`, import.meta.url), 'utf8');
-    app.get(path, (_request, reply: FastifyReply) =>
-      reply
-        .headers({
-          'content-security-policy': POLICY,
-          // The address of an invitation opens an account: nobody else is told of it.
-          'referrer-policy': 'no-referrer',
-          'cache-control': type === HTML ? 'no-store' : 'no-cache',
-          'cross-origin-opener-policy': 'same-origin',
-          'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-        })
-        .type(type)
-        .send(content),
-    );
-  }
+  const pages = openPages(builtFolder('platform'));
+  const handle = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { '*': path = '' } = request.params as { '*'?: string };
+    // The address of an invitation opens an account: nobody else is told of it.
+    reply.header('referrer-policy', 'no-referrer');
+    if (!pages.send(path, request, reply)) {
+      throw problem('not_found', { message: 'There is no such file; `npm ci` builds the pages' });
+    }
+    return reply;
+  };
+  for (const path of PATHS) app.get(path, handle);
 };

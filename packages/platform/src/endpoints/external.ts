@@ -34,8 +34,12 @@ const signalOf = (reply: FastifyReply): AbortSignal => {
   return leaving.signal;
 };
 
-/** The domain's own scenario, else the master's. 404 when there is none. */
-const findScenario = async ({ auth, domains }: ExternalParts, named: unknown, host: string): Promise<Scenario> => {
+/** The domain's own scenario, else the master's; undefined when there is none. */
+export const findScenario = async (
+  { auth, domains }: Pick<ExternalParts, 'auth' | 'domains'>,
+  named: unknown,
+  host: string,
+): Promise<Scenario | undefined> => {
   const isNamed = typeof named === 'string' && named !== '' && named.length <= MAX_DOMAIN;
   const asked = (await auth.domainFor(isNamed ? named : undefined, host)) ?? domains.master;
   for (const domain of [asked, domains.master]) {
@@ -44,7 +48,13 @@ const findScenario = async ({ auth, domains }: ExternalParts, named: unknown, ho
       return { domain, code, asked: asked.name };
     }
   }
-  throw notFound();
+  return undefined;
+};
+
+const requireScenario = async (parts: ExternalParts, named: unknown, host: string): Promise<Scenario> => {
+  const scenario = await findScenario(parts, named, host);
+  if (!scenario) throw notFound();
+  return scenario;
 };
 
 const hostOf = (request: FastifyRequest): string => request.hostname ?? '';
@@ -73,7 +83,7 @@ const get =
   async ({ request, reply }: RestCall): Promise<unknown> => {
     const call = { request, reply, signal: signalOf(reply) };
     const query = request.query as Json;
-    const scenario = await findScenario(parts, query.domain, hostOf(request));
+    const scenario = await requireScenario(parts, query.domain, hostOf(request));
     await refuseBanned(parts, request);
     const shown = await showAgain(parts, request, query);
     if (shown) return { fields: shown };
@@ -131,7 +141,7 @@ const post =
 /** Whoever comes with nothing that waits, or too late, gets the first form. */
 const beginAgain = async (parts: ExternalParts, begins: TokenBucket, call: Call, body: Json): Promise<unknown> => {
   const { request } = call;
-  const scenario = await findScenario(parts, body.domain, hostOf(request));
+  const scenario = await requireScenario(parts, body.domain, hostOf(request));
   parts.auth.gate.checkOrigin(request, scenario.domain);
   await refuseBanned(parts, request);
   const outcome = await begin(parts, begins, scenario, call, {});

@@ -16,7 +16,7 @@ import type { RunOutcome, RunRequest } from '../scripts/outcome.ts';
 import { type OAuthClients, readProviderUrl } from './client.ts';
 import { OAuthFault, toOAuthFault } from './fault.ts';
 import { exchangeCode } from './identity.ts';
-import type { Provider, Providers } from './provider.ts';
+import { isUsable, type Provider, type Providers } from './provider.ts';
 import { type Claim, goneRequest, type OAuthRequest, type Requests, showToScript } from './requests.ts';
 
 export type FlowParts = {
@@ -108,9 +108,6 @@ export const createFlow = (parts: FlowParts): Flow => {
     },
   };
 };
-
-const isUsable = (provider: Provider, site: string): boolean =>
-  provider.isEnabled && (provider.site === '' || provider.site === site);
 
 const requestOf = (claim: Claim, unknown: () => Error): OAuthRequest => {
   if (claim.state === 'taken') return claim.request;

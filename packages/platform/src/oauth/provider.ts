@@ -1,5 +1,6 @@
 /** The providers people may sign in with: rows of the class oauth/Providers in the master domain, read into what OAuth needs. */
 
+import type { Query } from '@parley/kit/store/store.ts';
 import type { DomainMemory } from '../domains/memory.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import { EXPIRES_AT } from '../model/expiry.ts';
@@ -53,20 +54,43 @@ type Parts = {
 export type Providers = {
   /** The provider of this code, switched on or not. */
   find(code: string): Promise<Provider | undefined>;
+  /** Those people may sign in with at this site, by name; the first of each code. */
+  usable(site: string): Promise<readonly Provider[]>;
 };
 
-export const createProviders = ({ model, master, secrets }: Parts): Providers => ({
-  find: async (code) => {
+/** Most providers a page of sign-in names. */
+const MAX_NAMED = 100;
+
+export const createProviders = ({ model, master, secrets }: Parts): Providers => {
+  /** Live rows, oldest first. */
+  const read = async (query: Query): Promise<Provider[]> => {
     const found = model.classes.find(master, PROVIDERS_CLASS.split('/'));
-    if (!found) return undefined;
-    const rows = await model.source.open(master, found.model);
-    const hits = await rows.query({ where: [{ path: 'code', op: '=', value: code }] });
+    if (!found) return [];
+    const hits = await (await model.source.open(master, found.model)).query(query);
     const now = model.stamp();
-    const live = hits.filter(({ data }) => data.code === code && String(data[EXPIRES_AT] ?? '~') > now);
-    const first = live.sort((left, right) => (left.id < right.id ? -1 : 1))[0];
-    return first && readProvider(first.id, first.data, secrets);
-  },
-});
+    return hits
+      .filter(({ data }) => String(data[EXPIRES_AT] ?? '~') > now)
+      .sort((left, right) => (left.id < right.id ? -1 : 1))
+      .map(({ id, data }) => readProvider(id, data, secrets));
+  };
+  return {
+    find: async (code) =>
+      (await read({ where: [{ path: 'code', op: '=', value: code }] })).find((one) => one.code === code),
+    usable: async (site) => {
+      const byCode = new Map<string, Provider>();
+      for (const provider of await read({ limit: MAX_NAMED })) {
+        if (!byCode.has(provider.code)) byCode.set(provider.code, provider);
+      }
+      return [...byCode.values()]
+        .filter((provider) => isUsable(provider, site))
+        .sort((left, right) => left.name.localeCompare(right.name));
+    },
+  };
+};
+
+/** Switched on, and for this site. */
+export const isUsable = (provider: Provider, site: string): boolean =>
+  provider.isEnabled && (provider.site === '' || provider.site === site);
 
 const textOf = (row: Json, name: string): string => {
   const value = row[name];

@@ -1,0 +1,41 @@
+/** Names of fields in both languages; a field without one is called as on the wire. */
+import type { Language } from '../../shared/i18n.tsx';
+
+const NAMES: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
+  id: { en: 'Id', ru: 'Идентификатор' },
+  login: { en: 'Login', ru: 'Логин' },
+  name: { en: 'Name', ru: 'Имя' },
+  code: { en: 'Code', ru: 'Код' },
+  key: { en: 'Key', ru: 'Ключ' },
+  value: { en: 'Value', ru: 'Значение' },
+  description: { en: 'Description', ru: 'Описание' },
+  type: { en: 'Type', ru: 'Тип' },
+  timezone: { en: 'Time zone', ru: 'Часовой пояс' },
+  pwd: { en: 'Password', ru: 'Пароль' },
+  pwd_old: { en: 'Present password', ru: 'Прежний пароль' },
+  routes: { en: 'Routes', ru: 'Маршруты' },
+  webapps: { en: 'Applications', ru: 'Приложения' },
+  parent_id: { en: 'Parent', ru: 'Родитель' },
+  parent: { en: 'Parent', ru: 'Родитель' },
+  displayname: { en: 'Name', ru: 'Имя' },
+  department: { en: 'Department', ru: 'Отдел' },
+  jobtitle: { en: 'Position', ru: 'Должность' },
+  number: { en: 'Number', ru: 'Номер' },
+  mobile: { en: 'Mobile', ru: 'Мобильный' },
+  email: { en: 'E-mail', ru: 'Почта' },
+  expires: { en: 'Expires', ru: 'Срок' },
+  url: { en: 'Address', ru: 'Адрес' },
+  is_master: { en: 'Master', ru: 'Главный' },
+  state: { en: 'State', ru: 'Состояние' },
+  'opts.title': { en: 'Title', ru: 'Заголовок' },
+  'opts.comment': { en: 'Comment', ru: 'Примечание' },
+  'opts.roles': { en: 'Roles', ru: 'Роли' },
+  'opts.tags': { en: 'Tags', ru: 'Метки' },
+  'opts.domains': { en: 'Further domains', ru: 'Другие домены' },
+  'opts.users': { en: 'Users', ru: 'Пользователи' },
+  'opts.groups': { en: 'Groups', ru: 'Группы' },
+  'ext.ct': { en: 'Created', ru: 'Создано' },
+  'ext.lwt': { en: 'Changed', ru: 'Изменено' },
+};
+
+export const fieldName = (path: string, language: Language): string => NAMES[path]?.[language] ?? path;

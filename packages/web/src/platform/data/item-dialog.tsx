@@ -1,0 +1,217 @@
+/** Creates, changes and deletes an item; refusals stand at the field they name. */
+import { Trash2 } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { type Api, ApiError } from '../../shared/api.ts';
+import { Dialog, useNotify, useQuestion } from '../../shared/dialog.tsx';
+import { useLoaded } from '../../shared/hooks.ts';
+import { createTexts, useLanguage } from '../../shared/i18n.tsx';
+import { Loading } from '../../shared/parts.tsx';
+import { useConsole } from '../account/console.tsx';
+import { detailsOf, FaultText, fieldOf, useFaultText, useRun } from '../faults.tsx';
+import { nameOf } from '../names.ts';
+import type { Collection } from './collections.ts';
+import { type InputFault, keyOf, newRaw, type Raw, readItem, toRaw, withoutNothing } from './form-values.ts';
+import { Related } from './related.tsx';
+import { type Json, type JsonSchema, type Leaf, leavesOf, mergePatchOf } from './schema.ts';
+import { SchemaForm } from './schema-form.tsx';
+
+const useTexts = createTexts({
+  en: {
+    fresh: 'New',
+    save: 'Save',
+    create: 'Create',
+    remove: 'Delete',
+    removeTitle: 'Delete this?',
+    removeText: (name: string) => `${name} will be gone for good.`,
+    forceTitle: 'It is still referred to',
+    forceText: 'Others name it. Delete it and take it out of them?',
+    created: 'Created.',
+    saved: 'Saved.',
+    same: 'Nothing was changed.',
+    removed: 'Deleted.',
+    readOnly: 'Your roles let you look at this, not change it.',
+  },
+  ru: {
+    fresh: 'Создание',
+    save: 'Сохранить',
+    create: 'Создать',
+    remove: 'Удалить',
+    removeTitle: 'Удалить?',
+    removeText: (name: string) => `${name} исчезнет навсегда.`,
+    forceTitle: 'На него ещё ссылаются',
+    forceText: 'Его называют другие. Удалить и убрать из них?',
+    created: 'Создано.',
+    saved: 'Сохранено.',
+    same: 'Ничего не изменено.',
+    removed: 'Удалено.',
+    readOnly: 'Ваши роли разрешают смотреть это, но не менять.',
+  },
+});
+
+export const NEW = 'new';
+
+type Props = {
+  readonly collection: Collection;
+  /** Its id, or `new`. */
+  readonly id: string;
+  readonly onClose: () => void;
+  /** After anything was changed. */
+  readonly onSaved: () => void;
+};
+
+type Loaded = { readonly item: Json; readonly tag: string | undefined };
+const NOTHING: Loaded = { item: {}, tag: undefined };
+
+/** A setting that was never set is as good as an empty one. */
+const loadItem = async (api: Api, { path, change }: Collection, id: string, signal: AbortSignal): Promise<Loaded> => {
+  try {
+    const answer = await api.request(`${path}/${encodeURIComponent(id)}`, { signal });
+    return { item: (await answer.json()) as Json, tag: answer.headers.get('etag') ?? undefined };
+  } catch (thrown) {
+    const isMade = change?.properties?.value?.['x-by-key']?.[id] !== undefined;
+    if (isMade && thrown instanceof ApiError && thrown.status === 404) return NOTHING;
+    throw thrown;
+  }
+};
+
+export const ItemDialog = (props: Props) => {
+  const { collection, id, onClose } = props;
+  const { api } = useConsole();
+  const { language } = useLanguage();
+  const isNew = id === NEW;
+  const loaded = useLoaded(
+    async (signal) => (isNew ? NOTHING : await loadItem(api, collection, id, signal)),
+    [api, collection.path, id],
+  );
+  if (loaded.data) return <ItemForm {...props} loaded={loaded.data} isNew={isNew} />;
+  return (
+    <Dialog title={nameOf(collection.name, language)} onClose={onClose} wide>
+      {loaded.error ? <FaultText error={loaded.error} /> : <Loading />}
+    </Dialog>
+  );
+};
+
+/** The value of a setting has the shape its key asks for. */
+const shapedFor = (schema: JsonSchema, id: string): JsonSchema => {
+  const shape = schema.properties?.value?.['x-by-key']?.[id];
+  if (!shape?.properties) return schema;
+  return { ...schema, properties: { ...schema.properties, value: { ...shape, additionalProperties: true } } };
+};
+
+/** Fields that can be entered; the id of something new is the platform's to give. */
+const inputsOf = ({ create, change, idField }: Collection, id: string): Leaf[] => {
+  const schema = id === NEW ? create : change;
+  const leaves = schema ? leavesOf(shapedFor(schema, id)) : [];
+  return leaves.filter(({ path, schema: { readOnly } }) => !readOnly && !(path === idField && idField === 'id'));
+};
+
+const NAMES = ['login', 'code', 'name', 'displayname', 'classname', 'instance', 'key'];
+
+const titleOf = (item: Json, id: string): string => {
+  const name = NAMES.map((one) => item[one]).find((value) => typeof value === 'string' && value !== '');
+  return typeof name === 'string' ? name : id;
+};
+
+type FormProps = Props & { readonly loaded: Loaded; readonly isNew: boolean };
+
+const ItemForm = ({ collection, id, onClose, onSaved, loaded: { item, tag }, isNew }: FormProps) => {
+  const t = useTexts();
+  const { language } = useLanguage();
+  const { api, may } = useConsole();
+  const notify = useNotify();
+  const [question, ask] = useQuestion();
+  const [error, isBusy, run] = useRun();
+  const faultText = useFaultText();
+  const leaves = inputsOf(collection, id);
+  const initial = useRef<Raw>(isNew ? newRaw(leaves) : toRaw(leaves, item));
+  const [raw, setRaw] = useState(initial.current);
+  const [inputFaults, setInputFaults] = useState<Readonly<Record<string, InputFault>>>({});
+  const itemPath = `${collection.path}/${encodeURIComponent(id)}`;
+  const mayWrite = isNew ? may('POST', collection.path) : may('PATCH', itemPath);
+  const headers = tag === undefined ? {} : { 'if-match': tag };
+  const refusedKey = error && keyAmong(leaves, fieldOf(error));
+
+  const save = async (): Promise<void> => {
+    const read = readItem(leaves, item, isNew ? {} : initial.current, raw);
+    setInputFaults(read.faults);
+    if (Object.keys(read.faults).length > 0) return;
+    if (isNew) {
+      await api.request(collection.path, { method: 'POST', body: withoutNothing(read.item) });
+      notify({ kind: 'good', text: t.created });
+    } else {
+      const patch = mergePatchOf(item, read.item);
+      if (patch !== undefined) await api.request(itemPath, { method: 'PATCH', headers, body: patch });
+      notify({ kind: 'good', text: patch === undefined ? t.same : t.saved });
+    }
+    onSaved();
+    onClose();
+  };
+  const remove = async (): Promise<void> => {
+    const name = titleOf(item, id);
+    const ofOne = { title: t.removeTitle, text: t.removeText(name), confirm: t.remove, danger: true };
+    if (!(await ask(ofOne))) return;
+    await run(async () => {
+      try {
+        await api.request(itemPath, { method: 'DELETE', headers });
+      } catch (thrown) {
+        if (detailsOf(thrown as Error).reason !== 'referenced') throw thrown;
+        if (!(await ask({ ...ofOne, title: t.forceTitle, text: t.forceText }))) return;
+        await api.request(itemPath, { method: 'DELETE', headers, body: { force: true } });
+      }
+      notify({ kind: 'good', text: t.removed });
+      onSaved();
+      onClose();
+    });
+  };
+  const collectionName = nameOf(collection.name, language);
+  return (
+    <>
+      <Dialog
+        title={isNew ? `${t.fresh}: ${collectionName}` : titleOf(item, id)}
+        onClose={onClose}
+        onSubmit={() => void run(save)}
+        wide
+        actions={
+          <>
+            {!isNew && collection.canRemove && may('DELETE', itemPath) ? (
+              <button type="button" className="button danger" disabled={isBusy} onClick={() => void remove()}>
+                <Trash2 aria-hidden /> {t.remove}
+              </button>
+            ) : null}
+            <button type="submit" className="button" disabled={isBusy || !mayWrite}>
+              {isNew ? t.create : t.save}
+            </button>
+          </>
+        }
+      >
+        {mayWrite ? null : <p className="warning-box">{t.readOnly}</p>}
+        {error && !refusedKey ? <FaultText error={error} {...fieldProp(error)} /> : null}
+        {isNew ? null : <Related collection={collection.name} item={item} id={id} />}
+        <SchemaForm
+          collection={collection.name}
+          leaves={leaves}
+          raw={raw}
+          onChange={(key, text) => setRaw((before) => ({ ...before, [key]: text }))}
+          inputFaults={inputFaults}
+          refused={error && refusedKey ? { key: refusedKey, text: faultText(error) } : undefined}
+          isNew={isNew}
+        />
+      </Dialog>
+      {question}
+    </>
+  );
+};
+
+const fieldProp = (error: Error): { field?: string } => {
+  const field = fieldOf(error);
+  return field === undefined ? {} : { field };
+};
+
+/** The input for a field, or for the object it is in. */
+const keyAmong = (leaves: readonly Leaf[], field: string | undefined): string | undefined => {
+  if (field === undefined) return undefined;
+  const exact = leaves.find(({ path, isRest }) => path === field && !isRest);
+  const around = leaves.find(({ path }) => field.startsWith(`${path}.`) || field.startsWith(`${path}[`));
+  const found = exact ?? around;
+  return found && keyOf(found);
+};
