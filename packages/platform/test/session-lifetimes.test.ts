@@ -79,6 +79,32 @@ eachStore((driver) => {
       assert.equal(found.state, 'live');
     });
 
+    it('are known to a process that started later, or before them, while the database is away', async () => {
+      const server = driver.postgres();
+      if (!server) return;
+      await using first = open();
+      const early = await create(first, 'token');
+      const following = createLatch('the feed to be followed');
+      const told = createLatch('the feed to tell of a session');
+      const watch: Store['watch'] = async function* (domain, from, signal) {
+        following.open();
+        for await (const entry of store.watch(domain, from, signal)) {
+          yield entry;
+          if (entry.kind === SESSION_KIND) told.open();
+        }
+      };
+      await using other = open({ ...store, watch });
+      await following.opened();
+      const late = await create(first, 'cookie');
+      await told.opened();
+      await server.stop('SIGQUIT');
+      try {
+        assert.deepEqual([await stateOf(other, early.token), await stateOf(other, late.token)], ['live', 'live']);
+      } finally {
+        await server.start();
+      }
+    });
+
     it('end without use, and slide with it, but not past their end', async () => {
       await using sessions = open();
       for (const kind of ['cookie', 'token'] as const) {

@@ -32,6 +32,10 @@ export const createSessionCache = () => {
       sessions.set(session.id, session);
       if (sessions.size > MAX_CACHED) sessions.delete(sessions.keys().next().value!);
     },
+    clear: (): void => {
+      drops += 1;
+      sessions.clear();
+    },
     drop: (id: string): void => {
       drops += 1;
       sessions.delete(id);

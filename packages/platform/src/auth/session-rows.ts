@@ -91,6 +91,12 @@ export const readSession = async (store: Store, id: string): Promise<Session | u
   return row && fromRow(row);
 };
 
+/** Sessions that were in use last, ended ones among them. */
+export const readNewest = async (store: Store, limit: number): Promise<Session[]> => {
+  const order = [{ path: 'seen_ms', direction: 'desc' }] as const;
+  return (await store.query<SessionData>(SYSTEM_SPACE, SESSION_KIND, { order, limit })).map(fromRow);
+};
+
 /** Ids of a user's sessions that were not ended; some may have expired. */
 export const readIndex = async (store: Store, owner: Owner): Promise<string[]> =>
   (await store.query(SYSTEM_SPACE, indexKind(owner), {})).map(({ id }) => id);

@@ -5,6 +5,7 @@ import type { Log } from '@parley/kit/log.ts';
 import { type Change, Conflict, type Store, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { SYSTEM_SPACE } from '../domains/types.ts';
 import { createSessionCache, type SessionCache } from './session-cache.ts';
+import { followSessions } from './session-feed.ts';
 import {
   dropIndex,
   endSession,
@@ -73,29 +74,8 @@ const TOUCH_MS = 60_000;
 /** How soon a use that could not be noted is noted again. */
 const RETRY_TOUCH_MS = 5000;
 const SWEEP_MS = 3_600_000;
-/** The feed is followed again after this when it broke. */
-const FOLLOW_AGAIN_MS = 1000;
 
 type SessionRow = Omit<Session, 'id' | 'version'>;
-/** Forgets what other processes changed, so that it is read again. */
-const follow = async (
-  { store, clock, log }: SessionOptions,
-  cache: SessionCache,
-  signal: AbortSignal,
-): Promise<void> => {
-  while (!signal.aborted) {
-    try {
-      const from = await store.lastSeq(SYSTEM_SPACE);
-      for await (const entry of store.watch(SYSTEM_SPACE, from, signal)) {
-        if (entry.kind === SESSION_KIND) cache.drop(entry.id);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn({ err: error }, 'the feed of sessions broke');
-      await clock.delay(FOLLOW_AGAIN_MS, signal).catch(() => {});
-    }
-  }
-};
 
 const createRow = (options: SessionOptions, wanted: NewSession): SessionRow => {
   const now = options.clock.now();
@@ -180,7 +160,7 @@ export const openSessions = (options: SessionOptions): Sessions => {
   const { store, clock, log } = options;
   const cache = createSessionCache();
   const closing = new AbortController();
-  const following = store.driver === 'postgres' ? follow(options, cache, closing.signal) : Promise.resolve();
+  const following = store.driver === 'postgres' ? followSessions(options, cache, closing.signal) : Promise.resolve();
   const writing = new Set<Promise<void>>();
   const sweeper = setInterval(() => {
     sweepSessions(store, clock.now()).catch((error) => log.warn({ err: error }, 'sessions were not swept'));
@@ -194,7 +174,7 @@ export const openSessions = (options: SessionOptions): Sessions => {
     const token = PREFIX[row.kind] + createToken();
     const id = idOf(token);
     const ends = replaces.flatMap((session) => endSession(session, clock.now()));
-    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0, true), putIndex(ownerOf(row), id), ...ends, ...more]);
+    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0), putIndex(ownerOf(row), id), ...ends, ...more]);
     for (const { id: old } of replaces) cache.drop(old);
     const session = { ...row, id, version: 1 };
     cache.set(session);
