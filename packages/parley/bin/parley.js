@@ -2,7 +2,8 @@
 // Finds a Node that can run Parley and hands over to it. Plain JavaScript for Node 18 and later: what comes after runs
 // TypeScript as it lies and needs the version below.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const NEEDED = [24, 9];
@@ -30,7 +31,21 @@ const handOver = (node) => {
   });
 };
 
+/**
+ * Turns on the compile cache that `npm ci` made (packages/kit/src/compile-cache.ts), for this process and its children,
+ * before anything is loaded that would need the stripper of types; only where nobody else can write it.
+ */
+const useInstalledCache = () => {
+  const folder = fileURLToPath(new URL('../../../node_modules/.cache/parley/compile-cache', import.meta.url));
+  const facts = statSync(folder, { throwIfNoEntry: false });
+  const isOwn = facts?.isDirectory() && facts.uid === process.getuid?.() && (facts.mode & 0o022) === 0;
+  if (!isOwn || process.env.NODE_COMPILE_CACHE !== undefined) return;
+  module.enableCompileCache(folder);
+  process.env.NODE_COMPILE_CACHE = folder;
+};
+
 if (isEnough(process.versions.node)) {
+  useInstalledCache();
   const { main } = await import('../src/cli.ts');
   process.exitCode = await main(process.argv.slice(2));
 } else {

@@ -105,10 +105,7 @@ export const createInstallation = (parts: InstallationParts): Installation => {
       return refused;
     },
     takePlan: (next) => {
-      const current = plan();
-      if (next.lwt === current?.lwt) return;
-      // A node that is behind the others tells of what was. On one server alone it may be a backup that was restored.
-      if (cluster && current && next.lwt < current.lwt) return;
+      if (!isNews(next, plan(), cluster !== undefined)) return;
       kept.keepPlan(next);
       cluster?.offerPlan(next);
       void reconcile().then(changed);
@@ -133,6 +130,10 @@ const placeIn = ({ server, settings }: InstallationParts, plan: Plan | undefined
   const { site, address } = placeOf(plan?.content, server);
   return { server, site: site ?? settings.site, address: address ?? addressOf(settings.address, settings.host) };
 };
+
+/** A node behind the others tells of what was; on one server alone that is a backup that was restored. */
+const isNews = (next: Plan, current: Plan | undefined, hasOthers: boolean): boolean =>
+  current === undefined || (hasOthers ? next.lwt > current.lwt : next.lwt !== current.lwt);
 
 const endRoot = ({ settings, end }: InstallationParts): Refusal | undefined => {
   if (!settings.supervised) return 'not-supervised';
