@@ -26,8 +26,8 @@ export type SupervisorOptions = {
 
 export type Supervisor = AsyncDisposable & {
   nodes(): readonly NodeRecord[];
-  /** Makes these the nodes that run. What did not change goes on as it is. */
-  apply(specs: readonly NodeSpec[]): void;
+  /** Makes these the nodes that run. What did not change goes on as it is. Resolves when what was dropped has ended. */
+  apply(specs: readonly NodeSpec[]): Promise<void>;
   /** Ends a node, which is then started again; false when there is none of that name. */
   restart(name: string): boolean;
   setLevel(name: string, level: LogLevel): boolean;
@@ -66,16 +66,15 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
   const heartbeat = setInterval(() => {
     for (const node of nodes.values()) node.beat();
   }, limits.heartbeatMs);
-  const drop = (name: string, node: ManagedNode): void => {
-    void node.stop().then(() => {
-      if (node.record().status === 'stopped' && nodes.get(name) === node) nodes.delete(name);
-      changed();
-    });
+  const drop = async (name: string, node: ManagedNode): Promise<void> => {
+    await node.stop();
+    if (node.record().status === 'stopped' && nodes.get(name) === node) nodes.delete(name);
+    changed();
   };
-  const apply = (wanted: readonly NodeSpec[]): void => {
+  const apply = async (wanted: readonly NodeSpec[]): Promise<void> => {
     if (stopping !== undefined) return;
     const names = new Set(wanted.map(({ name }) => name));
-    for (const [name, node] of nodes) if (!names.has(name)) drop(name, node);
+    const dropped = [...nodes].filter(([name]) => !names.has(name)).map(([name, node]) => drop(name, node));
     for (const spec of wanted) {
       const known = nodes.get(spec.name);
       if (known) known.respec(spec);
@@ -85,8 +84,9 @@ export const startSupervisor = (specs: readonly NodeSpec[], options: SupervisorO
         node.launch();
       }
     }
+    await Promise.all(dropped);
   };
-  apply(specs);
+  void apply(specs);
   const withNode = (name: string, act: (node: ManagedNode) => void): boolean => {
     const node = nodes.get(name);
     if (node) act(node);

@@ -148,6 +148,16 @@ describe('the nodes of a server', () => {
     assert.equal(pidOf('platform'), before_.platform);
   });
 
+  it('may be renamed, one after the other where they share a file', async () => {
+    const { body } = await admin.call('GET', 'master/configurations?filter={"name":"bad"}&mask=id,content');
+    const rename = (each: Record<string, unknown>) => ({ ...each, ...(each.role === 'platform' ? { index: 7 } : {}) });
+    const content = { structure: body[0].content.structure.map(rename) };
+    assert.equal((await admin.call('PATCH', `master/configurations/${body[0].id}`, { content })).body.state, 'valid');
+    const names = async () => (await admin.call('GET', `${NODES}?mask=name,status&order=name`)).body;
+    const wanted = ['main', 'platform_7', 'speech_1'].map((name) => ({ name, status: 'active' }));
+    await eventually(names, (seen) => JSON.stringify(seen) === JSON.stringify(wanted), 'the new name');
+  });
+
   it('end with their root node, which the interface may end where something starts it again', async () => {
     const pids = treeOf(parley.pid);
     assert.ok(pids.length >= 3);

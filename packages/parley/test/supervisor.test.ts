@@ -159,7 +159,7 @@ describe('supervisor', () => {
     const started = [await ready.next(), await ready.next()];
     const pidOf = (name: string) => [...started, ...supervisor.nodes()].find((each) => each.name === name)?.pid;
     const goes = pidOf('goes');
-    supervisor.apply([spec('stays'), spec('comes')]);
+    await supervisor.apply([spec('stays'), spec('comes')]);
     assert.equal((await ready.next()).name, 'comes');
     await gone.promise;
     assert.equal(isAlive(goes!), false);
@@ -178,15 +178,15 @@ describe('supervisor', () => {
     await using supervisor = startSupervisor([spec('one')], { log, limits, onReady: ready.onReady });
     await ready.next();
     const bad = [spec('one', 'config')];
-    supervisor.apply(bad);
+    await supervisor.apply(bad);
     const again = await ready.next();
     assert.deepEqual(
       [again.status, again.reason],
       ['active', 'cannot use these settings; it runs with its earlier options'],
     );
-    supervisor.apply(bad);
+    await supervisor.apply(bad);
     assert.equal(supervisor.nodes()[0]?.pid, again.pid, 'what was refused is not tried again and again');
-    supervisor.apply([spec('one')]);
+    await supervisor.apply([spec('one')]);
     assert.deepEqual([supervisor.nodes()[0]?.pid, supervisor.nodes()[0]?.reason], [again.pid, '']);
   });
 
@@ -203,7 +203,7 @@ describe('supervisor', () => {
     });
     supervisor.failed.catch(inactive.reject);
     await ready.next();
-    supervisor.apply([spec('good'), spec('bad', 'early')]);
+    await supervisor.apply([spec('good'), spec('bad', 'early')]);
     await inactive.promise;
     const bad = supervisor.nodes().find(({ name }) => name === 'bad');
     assert.deepEqual([bad?.isActive, bad?.reason], [false, 'ended with code 3 before it served']);

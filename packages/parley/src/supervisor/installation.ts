@@ -168,7 +168,11 @@ const createReconciler = (
       const spec = isSecond ? undefined : await make(planned);
       if (spec) specs.push(spec);
     }
-    supervisorOf()?.apply(specs);
+    const supervisor = supervisorOf();
+    const known = new Set(supervisor?.nodes().map(({ name }) => name));
+    // For the same reason the old one has ended before a platform node of another name starts.
+    if (!isShared) await supervisor?.apply(specs.filter(({ name, kind }) => kind !== 'platform' || known.has(name)));
+    void supervisor?.apply(specs);
   };
   return () => {
     running = running.then(reconcile);

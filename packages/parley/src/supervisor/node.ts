@@ -61,6 +61,7 @@ export const createNode = (spec: NodeSpec, parts: NodeParts): ManagedNode => {
 
 const launch = (node: NodeState, parts: NodeParts): void => {
   clearTimeout(node.timer);
+  release(node);
   Object.assign(node, { leaving: undefined, status: 'starting', startedAtMs: Date.now(), missed: 0, heavy: 0 });
   const child: Child = parts.launch(node.spec, {
     message: (message) => {
@@ -122,9 +123,14 @@ const ended = (node: NodeState, code: number | null, signal: string | null, part
 
 const finish = (node: NodeState, parts: NodeParts): void => {
   node.status = 'stopped';
+  release(node);
+  parts.changed();
+};
+
+/** Nobody waits for its end any longer: it has come, or is no longer wanted. */
+const release = (node: NodeState): void => {
   for (const resolve of node.gone) resolve();
   node.gone.clear();
-  parts.changed();
 };
 
 const cannotStart = (node: NodeState, code: number | null, parts: NodeParts): void => {
