@@ -57,16 +57,18 @@ export const Shell = ({ service, nav, side = false, actions, children }: ShellPr
         {t.skip}
       </a>
       <header className="top">
-        <button
-          type="button"
-          className="icon-button menu-button"
-          aria-label={t.menu}
-          aria-expanded={isOpen}
-          aria-controls="nav"
-          onClick={() => setOpen(!isOpen)}
-        >
-          {isOpen ? <X aria-hidden /> : <Menu aria-hidden />}
-        </button>
+        {nav.length === 0 ? null : (
+          <button
+            type="button"
+            className="icon-button menu-button"
+            aria-label={t.menu}
+            aria-expanded={isOpen}
+            aria-controls="nav"
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? <X aria-hidden /> : <Menu aria-hidden />}
+          </button>
+        )}
         <Link href="/" className="brand">
           <Mark /> Parley <span className="brand-service">{service}</span>
         </Link>
