@@ -72,11 +72,14 @@ export const loadDomain = async (parts: MemoryParts): Promise<DomainMemory> => {
   const { store, name, kinds } = parts;
   /** Until a kind leaves memory. */
   const whole = { isWhole: true };
-  const onStored = (): void => {
-    whole.isWhole = false;
-  };
   const tables = new Map(
-    kinds.map((spec) => [spec.kind as string, createTable({ ...spec, cap: parts.cap, onStored })]),
+    kinds.map((spec) => {
+      const onStored = (): void => {
+        whole.isWhole = false;
+        prepareStored(parts, spec);
+      };
+      return [spec.kind as string, createTable({ ...spec, cap: parts.cap, onStored })];
+    }),
   );
   const table = (kind: Kind): Table => tables.get(kind)!;
   const rights = createRights({ users: table('user'), groups: table('group') });
@@ -159,6 +162,16 @@ const wait = (ms: number, signal: AbortSignal): Promise<void> =>
     const timer = setTimeout(done, ms);
     signal.addEventListener('abort', done);
   });
+
+/** A unique key is found by itself in the Store; what several may hold needs an index to be found as quickly. */
+const prepareStored = ({ store, name, log }: MemoryParts, { kind, keys }: KindSpec): void => {
+  log.info({ domain: name, kind }, 'too many rows for memory: this kind stays in the database');
+  for (const key of keys.filter(({ isUnique }) => !isUnique)) {
+    store.ensureIndex(kind, key.name).catch((error: unknown) => {
+      log.warn({ err: error, kind, key: key.name }, 'no index was made; looking up takes longer');
+    });
+  }
+};
 
 const loadKind = async (store: Store, domain: string, into: Table): Promise<void> => {
   if (into.cache) return;
