@@ -46,6 +46,16 @@ describe('hostile input', () => {
       `${label}: ${answer.text.slice(0, 300)}`,
     );
 
+  it('that breaks off within a file of a form is answered 400, from strangers too', async () => {
+    const body = '--B\r\nContent-Disposition: form-data; name="data"; filename="x"\r\n\r\n{"login":';
+    const headers = { 'content-type': 'multipart/form-data; boundary=B' };
+    for (const path of ['iam/sessions', 'iam/external']) {
+      const answer = await fetch(`${platform.url}/rest/v1/${path}`, { method: 'POST', body, headers });
+      assert.equal(answer.status, 400, path);
+    }
+    assert.equal((await fetch(`${platform.url}/healthz`)).status, 200);
+  });
+
   it('in bodies is answered 400, 413, 415 or 422', async () => {
     const bodies: readonly [label: string, body: string, status: number, code: number][] = [
       ['malformed', '{"login":', 400, 1400],

@@ -122,6 +122,17 @@ describe('a resource in a body', () => {
     assert.equal((await send('create', JSON_TYPE, keys(10_000))).status, 200);
   });
 
+  it('is refused with 400 when its form breaks off within a file', async () => {
+    const head = 'Content-Disposition: form-data; name="data"; filename="x.json"';
+    for (const form of [
+      `--B\r\n${head}\r\nContent-Type: application/json\r\n\r\n{"a":1}`,
+      `${multipart(['name="a"; filename="y"', '1']).replace('--B--', '--B')}${head}\r\n\r\n{"a"`,
+    ]) {
+      assert.equal((await send('create', MULTIPART, form)).status, 400);
+      assert.equal((await send('file', MULTIPART, form)).status, 400);
+    }
+  });
+
   it('takes the last of two equal keys', async () => {
     assert.deepEqual((await send('create', JSON_TYPE, '{"a":1,"a":2}')).document, { a: 2 });
   });

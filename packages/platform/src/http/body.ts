@@ -147,7 +147,15 @@ const parseForm = (text: string): unknown => {
   throw badRequest('data', 'is missing from the form');
 };
 
+/** A parser of the form in the body. A form cut short fails twice, itself and on its file: only the first is waited for. */
 const openForm = (request: FastifyRequest, maxBytes: number) => {
+  const form = createParser(request, maxBytes);
+  form.on('file', (_field, stream) => stream.on('error', () => {}));
+  form.on('error', () => {});
+  return form;
+};
+
+const createParser = (request: FastifyRequest, maxBytes: number) => {
   try {
     return Busboy({
       headers: { 'content-type': request.headers['content-type'] ?? '' },
