@@ -4,6 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { capturePlatform } from './screenshots/platform.ts';
 import type { Capture } from './screenshots/scene.ts';
 import { captureSpeech } from './screenshots/speech.ts';
 
@@ -11,7 +12,10 @@ const FOLDER = fileURLToPath(new URL('../docs/screens/', import.meta.url));
 const wanted = process.argv.slice(2);
 
 /** Service → who shows its pages one after the other. */
-const SERVICES: Readonly<Record<string, (capture: Capture) => Promise<void>>> = { speech: captureSpeech };
+const SERVICES: Readonly<Record<string, (capture: Capture) => Promise<void>>> = {
+  speech: captureSpeech,
+  platform: capturePlatform,
+};
 
 mkdirSync(FOLDER, { recursive: true });
 for (const [service, run] of Object.entries(SERVICES)) {

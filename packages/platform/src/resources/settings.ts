@@ -47,6 +47,11 @@ const COUNTERS = 'license_ownership';
 
 const isKnownSetting = (name: string): boolean => Object.hasOwn(REGISTRY, name);
 
+const value = object({}, { fallback: {}, maxBytes: 262_144, description: 'An object; a scalar stands under `value`.' });
+
+/** The shapes of known keys for who describes the collection. */
+const shapes = Object.fromEntries(Object.entries(REGISTRY).map(([name, { schema }]) => [name, schema]));
+
 export const settings = defineResource({
   path: 'domain/settings',
   kind: 'setting',
@@ -57,7 +62,7 @@ export const settings = defineResource({
   list: ['key'],
   fields: {
     key: key({ required: true, fixed: true }),
-    value: object({}, { fallback: {}, maxBytes: 262_144, description: 'An object; a scalar stands under `value`.' }),
+    value: { ...value, schema: { ...value.schema, 'x-by-key': shapes } },
   },
   patchMakes: isKnownSetting,
   beforeSave: (draft, previous, { caller, domain }) => {

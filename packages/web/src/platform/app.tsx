@@ -26,7 +26,7 @@ const useTexts = createTexts({
     access: 'May they do this?',
     journal: 'Journal',
     nodes: 'Nodes',
-    watch: 'Looking after',
+    watch: 'Oversight',
     other: 'More',
     signOut: 'Sign out',
     reference: 'Reference',
@@ -124,13 +124,13 @@ const navOf = ({ collections, may, session }: Console, t: Texts, language: Langu
     list.filter(([, , , is]) => is).map(([href, label, icon]) => ({ href, label, icon }));
   const groups: NavGroup[] = [
     { items: toItems(first) },
+    { label: t.watch, items: toItems(watch) },
     ...GROUPS.map(({ label, collections: names }) => ({
       label: label[language],
       items: Object.keys(names)
         .filter((name) => seen.includes(name))
         .map(item),
     })),
-    { label: t.watch, items: toItems(watch) },
     { label: t.other, items: others },
   ];
   return groups.filter(({ items }) => items.length > 0);

@@ -58,6 +58,16 @@ const REASONS_RU: readonly (readonly [RegExp, string])[] = [
   [/^not covered by your own roles$/, 'шире ваших собственных ролей'],
 ];
 
+type Texts = ReturnType<typeof useTexts>;
+
+/** What a status alone says; undefined where the platform's own words say more. */
+const textOfStatus = ({ status, code, message }: ApiError, t: Texts): string | undefined => {
+  if (status === 401) return message.startsWith('Wrong combination') ? t.wrong : t.over;
+  // The invitations have codes of their own under this status.
+  if (status === 412) return code === '1412' ? t.changed : undefined;
+  return { 403: t.forbidden, 404: t.missing, 409: t.exists, 500: t.failed }[status];
+};
+
 /** `(error) => text`. */
 export const useFaultText = (): ((error: Error) => string) => {
   const t = useTexts();
@@ -66,17 +76,12 @@ export const useFaultText = (): ((error: Error) => string) => {
     (error) => {
       if (!(error instanceof ApiError)) return error.message;
       const { reason, retry_after } = detailsOf(error);
-      const told = typeof reason === 'string' ? reasonIn(reason, language) : undefined;
       if (error.code === 'unreachable') return t.away;
       if (reason === 'license') return t.licence;
-      if (error.status === 401) return error.message.startsWith('Wrong combination') ? t.wrong : t.over;
-      if (error.status === 403) return reason === 'not covered by your own roles' ? t.covered : t.forbidden;
-      if (error.status === 404) return t.missing;
-      if (error.status === 409) return t.exists;
-      if (error.status === 412 && error.code === '1412') return t.changed;
+      if (reason === 'not covered by your own roles') return t.covered;
       if (error.status === 429) return t.many(String(retry_after ?? '?'));
-      if (error.status === 500) return t.failed;
-      return told === undefined ? error.message : sentence(told);
+      const told = typeof reason === 'string' ? sentence(reasonIn(reason, language)) : undefined;
+      return textOfStatus(error, t) ?? told ?? error.message;
     },
     [t, language],
   );

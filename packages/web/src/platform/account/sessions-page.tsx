@@ -165,7 +165,7 @@ const List = ({ user }: { user: string | undefined }) => {
       {error ? <FaultText error={error} /> : null}
       <Table
         label={t.title}
-        rows={live.data}
+        rows={live.data.toSorted((a, b) => b.last_seen.localeCompare(a.last_seen))}
         keyOf={({ id }) => id}
         stacks
         empty={t.none}

@@ -1,52 +1,29 @@
 /** Any collection as a table: filters, order, columns, pages, and the dialogs that change it. The address keeps what is shown. */
-import { Columns3, Download, Filter, Plus, Upload } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { useLoaded, useStored } from '../../shared/hooks.ts';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import { PageTitle } from '../../shared/layout.tsx';
 import { Empty, Loading } from '../../shared/parts.tsx';
-import { type Column, Table } from '../../shared/table.tsx';
 import { useConsole } from '../account/console.tsx';
-import { FaultText, useRun } from '../faults.tsx';
+import { FaultText } from '../faults.tsx';
 import { nameOf } from '../names.ts';
 import type { Collection } from './collections.ts';
 import { ColumnPicker } from './column-picker.tsx';
 import { columnsOf, defaultColumnsOf } from './columns.ts';
-import { saveExport } from './export.ts';
-import { fieldName } from './fields-texts.ts';
 import { Filters } from './filters.tsx';
 import { countQueryOf, type ListState, pageQueryOf, readListState, writeListState } from './list-query.ts';
 import { Pager } from './pager.tsx';
-import { type Json, type Leaf, valueAt } from './schema.ts';
-import { Value } from './value.tsx';
+import { Rows } from './rows.tsx';
+import type { Json, Leaf } from './schema.ts';
+import { type Panel, Toolbar } from './toolbar.tsx';
 
 const ItemDialog = lazy(async () => ({ default: (await import('./item-dialog.tsx')).ItemDialog }));
 const ImportDialog = lazy(async () => ({ default: (await import('./import-dialog.tsx')).ImportDialog }));
 
 const useTexts = createTexts({
-  en: {
-    create: 'Create',
-    filter: 'Filter',
-    columns: 'Columns',
-    exportAll: 'Export',
-    importAll: 'Import',
-    none: 'There is nothing here yet.',
-    noneFound: 'Nothing fits these filters.',
-    clear: 'Clear the filters',
-    forbidden: 'Your roles do not let you see this list.',
-  },
-  ru: {
-    create: 'Создать',
-    filter: 'Фильтр',
-    columns: 'Столбцы',
-    exportAll: 'Экспорт',
-    importAll: 'Импорт',
-    none: 'Здесь пока ничего нет.',
-    noneFound: 'Ничего не подходит под фильтр.',
-    clear: 'Сбросить фильтр',
-    forbidden: 'Ваши роли не разрешают смотреть этот список.',
-  },
+  en: { forbidden: 'Your roles do not let you see this list.' },
+  ru: { forbidden: 'Ваши роли не разрешают смотреть этот список.' },
 });
 
 const isPaths = (value: unknown): value is string[] =>
@@ -83,35 +60,37 @@ const useListState = (): [ListState, (change: Partial<ListState>) => void] => {
   return [state, (change) => setParams(writeListState({ ...state, ...change }), { replace: true })];
 };
 
-type Panel = 'filter' | 'columns';
-
-const CollectionTable = ({ collection, openId, aside, title }: Props & { title: string }) => {
-  const { api, may } = useConsole();
-  const [, goTo] = useLocation();
-  const [state, setState] = useListState();
-  const leaves = columnsOf(collection);
-  const [stored, setShown] = useStored(`parley-columns ${collection.name}`, defaultColumnsOf(leaves), isPaths);
-  const shown = leaves
-    .filter(({ path }) => stored.includes(path))
-    .sort((a, b) => stored.indexOf(a.path) - stored.indexOf(b.path));
-  const [panel, setPanel] = useState<Panel>();
-  const [isImporting, setImporting] = useState(false);
-  const query = pageQueryOf(state, leaves, [collection.idField, ...shown.map(({ path }) => path)]);
-  const rows = useLoaded(
-    (signal) => api.json<Json[]>(`${collection.path}?${query}`, { signal }),
-    [collection.path, query],
-  );
+/** The rows of the page and how many there are in all. */
+const useRows = (collection: Collection, state: ListState, leaves: readonly Leaf[], shown: readonly Leaf[]) => {
+  const { api } = useConsole();
+  const { path, idField } = collection;
+  const query = pageQueryOf(state, leaves, [idField, ...shown.map((leaf) => leaf.path)]);
+  const rows = useLoaded((signal) => api.json<Json[]>(`${path}?${query}`, { signal }), [path, query]);
   const countQuery = countQueryOf(state, leaves);
   const count = useLoaded(
-    (signal) => api.json<{ count: number }>(`${collection.path}?${countQuery}`, { signal }),
-    [collection.path, countQuery],
+    (signal) => api.json<{ count: number }>(`${path}?${countQuery}`, { signal }),
+    [path, countQuery],
   );
   const reload = (): void => {
     rows.reload();
     count.reload();
   };
-  const close = (): void => goTo(`/${collection.name}${location.search}`);
+  return { rows: rows.data, error: rows.error, count: count.data?.count, reload };
+};
+
+const CollectionTable = ({ collection, openId, aside, title }: Props & { title: string }) => {
+  const { may } = useConsole();
+  const [, goTo] = useLocation();
+  const [state, setState] = useListState();
+  const leaves = columnsOf(collection);
+  const [stored, setShown] = useStored(`parley-columns ${collection.name}`, defaultColumnsOf(leaves), isPaths);
+  const shown = stored.flatMap((path) => leaves.find((leaf) => leaf.path === path) ?? []);
+  const [panel, setPanel] = useState<Panel>();
+  const [isImporting, setImporting] = useState(false);
+  const { rows, error, count, reload } = useRows(collection, state, leaves, shown);
   const idOf = (row: Json): string => String(row[collection.idField]);
+  const open = (row: Json): void => goTo(`/${collection.name}/${encodeURIComponent(idOf(row))}${location.search}`);
+  const mayOpen = collection.change !== undefined && may('GET', `${collection.path}/x`);
   return (
     <>
       <PageTitle aside={aside}>{title}</PageTitle>
@@ -132,148 +111,35 @@ const CollectionTable = ({ collection, openId, aside, title }: Props & { title: 
         />
       ) : null}
       {panel === 'columns' ? <ColumnPicker leaves={leaves} chosen={stored} onChange={setShown} /> : null}
-      {rows.error ? <FaultText error={rows.error} /> : null}
-      {rows.data === undefined ? (
-        rows.error ? null : (
-          <Loading />
-        )
-      ) : (
+      {error ? <FaultText error={error} /> : null}
+      {rows === undefined && !error ? <Loading /> : null}
+      {rows ? (
         <Rows
           title={title}
           shown={shown}
-          rows={rows.data}
+          rows={rows}
           state={state}
           setState={setState}
-          count={count.data?.count}
+          count={count}
           keyOf={idOf}
-          {...(may('GET', `${collection.path}/${'x'}`) && collection.change
-            ? { onOpen: (row: Json) => goTo(`/${collection.name}/${encodeURIComponent(idOf(row))}${location.search}`) }
-            : {})}
+          {...(mayOpen ? { onOpen: open } : {})}
         />
-      )}
-      <Pager state={state} count={count.data?.count} shown={rows.data?.length ?? 0} onChange={setState} />
+      ) : null}
+      <Pager state={state} count={count} shown={rows?.length ?? 0} onChange={setState} />
       <Suspense>
         {openId === undefined ? null : (
-          <ItemDialog key={openId} collection={collection} id={openId} onClose={close} onSaved={reload} />
+          <ItemDialog
+            key={openId}
+            collection={collection}
+            id={openId}
+            onClose={() => goTo(`/${collection.name}${location.search}`)}
+            onSaved={reload}
+          />
         )}
         {isImporting ? (
           <ImportDialog collection={collection} onClose={() => setImporting(false)} onImported={reload} />
         ) : null}
       </Suspense>
     </>
-  );
-};
-
-type ToolbarProps = {
-  readonly collection: Collection;
-  readonly leaves: readonly Leaf[];
-  readonly state: ListState;
-  readonly panel: Panel | undefined;
-  readonly setPanel: (panel: Panel | undefined) => void;
-  readonly onImport: () => void;
-};
-
-const Toolbar = ({ collection, leaves, state, panel, setPanel, onImport }: ToolbarProps) => {
-  const t = useTexts();
-  const { api, may } = useConsole();
-  const [, goTo] = useLocation();
-  const [error, isBusy, run] = useRun();
-  const mayCreate = collection.create !== undefined && may('POST', collection.path);
-  const toggle = (one: Panel): void => setPanel(panel === one ? undefined : one);
-  const filterCount = Object.keys(state.filters).length;
-  return (
-    <>
-      <div className="row toolbar">
-        {mayCreate ? (
-          <button type="button" className="button" onClick={() => goTo(`/${collection.name}/new${location.search}`)}>
-            <Plus aria-hidden /> {t.create}
-          </button>
-        ) : null}
-        <button
-          type="button"
-          className="button quiet"
-          aria-expanded={panel === 'filter'}
-          onClick={() => toggle('filter')}
-        >
-          <Filter aria-hidden /> {t.filter}
-          {filterCount > 0 ? ` (${filterCount})` : ''}
-        </button>
-        <button
-          type="button"
-          className="button quiet"
-          aria-expanded={panel === 'columns'}
-          onClick={() => toggle('columns')}
-        >
-          <Columns3 aria-hidden /> {t.columns}
-        </button>
-        {collection.canExport ? (
-          <button
-            type="button"
-            className="button quiet"
-            disabled={isBusy}
-            onClick={() => void run(() => saveExport(api, collection, state, leaves))}
-          >
-            <Download aria-hidden /> {t.exportAll}
-          </button>
-        ) : null}
-        {mayCreate && collection.canExport ? (
-          <button type="button" className="button quiet" onClick={onImport}>
-            <Upload aria-hidden /> {t.importAll}
-          </button>
-        ) : null}
-      </div>
-      {error ? <FaultText error={error} /> : null}
-    </>
-  );
-};
-
-type RowsProps = {
-  readonly title: string;
-  readonly shown: readonly Leaf[];
-  readonly rows: readonly Json[];
-  readonly state: ListState;
-  readonly setState: (change: Partial<ListState>) => void;
-  readonly count: number | undefined;
-  readonly keyOf: (row: Json) => string;
-  readonly onOpen?: (row: Json) => void;
-};
-
-const Rows = ({ title, shown, rows, state, setState, count, keyOf, onOpen }: RowsProps) => {
-  const t = useTexts();
-  const { language } = useLanguage();
-  const columns = shown.map(
-    ({ path, kind }): Column<Json> => ({
-      key: path,
-      label: fieldName(path, language),
-      render: (row) => <Value value={valueAt(row, path)} kind={kind} />,
-      sortable: kind !== 'json',
-      number: kind === 'number',
-    }),
-  );
-  const isFiltered = Object.keys(state.filters).length > 0;
-  return (
-    <Table
-      label={title}
-      columns={columns}
-      rows={rows}
-      keyOf={keyOf}
-      sort={state.sort}
-      onSort={(sort) => setState({ sort, offset: 0 })}
-      stacks
-      {...(count === undefined ? {} : { rowCount: count })}
-      {...(onOpen ? { onOpen } : {})}
-      empty={
-        isFiltered ? (
-          <>
-            <p>{t.noneFound}</p>
-            <button type="button" className="button quiet" onClick={() => setState({ filters: {}, offset: 0 })}>
-              {t.clear}
-            </button>
-          </>
-        ) : (
-          t.none
-        )
-      }
-    />
   );
 };

@@ -33,5 +33,5 @@ export const defaultColumnsOf = (leaves: readonly Leaf[]): string[] => {
     .slice(0, MAX_DEFAULT);
   const more = ['opts.title', 'opts.roles', CHANGED].filter((path) => leaves.some((leaf) => leaf.path === path));
   const all = [...chosen, ...more].filter((path) => path !== 'opts.title' || chosen.length < MAX_DEFAULT);
-  return all.length > 0 ? all : leaves.slice(0, MAX_DEFAULT).map(({ path }) => path);
+  return all.length > 1 ? all : leaves.slice(0, MAX_DEFAULT).map(({ path }) => path);
 };

@@ -1,6 +1,6 @@
 /** Creates, changes and deletes an item; refusals stand at the field they name. */
 import { Trash2 } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { type Api, ApiError } from '../../shared/api.ts';
 import { Dialog, useNotify, useQuestion } from '../../shared/dialog.tsx';
 import { useLoaded } from '../../shared/hooks.ts';
@@ -99,10 +99,13 @@ const shapedFor = (schema: JsonSchema, id: string): JsonSchema => {
 };
 
 /** Fields that can be entered; the id of something new is the platform's to give. */
-const inputsOf = ({ create, change, idField }: Collection, id: string): Leaf[] => {
+const inputsOf = ({ create, change, idField }: Collection, id: string, ownId: string): Leaf[] => {
   const schema = id === NEW ? create : change;
   const leaves = schema ? leavesOf(shapedFor(schema, id)) : [];
-  return leaves.filter(({ path, schema: { readOnly } }) => !readOnly && !(path === idField && idField === 'id'));
+  // Only who changes the own password is asked for the present one.
+  const isAsked = (path: string): boolean =>
+    path === 'pwd_old' ? id === ownId : !(path === idField && idField === 'id');
+  return leaves.filter(({ path, schema: { readOnly } }) => !readOnly && isAsked(path));
 };
 
 const NAMES = ['login', 'code', 'name', 'displayname', 'classname', 'instance', 'key'];
@@ -114,66 +117,78 @@ const titleOf = (item: Json, id: string): string => {
 
 type FormProps = Props & { readonly loaded: Loaded; readonly isNew: boolean };
 
-const ItemForm = ({ collection, id, onClose, onSaved, loaded: { item, tag }, isNew }: FormProps) => {
+/** Saves and deletes; each says so and closes, or leaves its error. */
+const useActions = ({ collection, id, onClose, onSaved, loaded, isNew }: FormProps) => {
   const t = useTexts();
-  const { language } = useLanguage();
-  const { api, may } = useConsole();
+  const { api } = useConsole();
   const notify = useNotify();
   const [question, ask] = useQuestion();
   const [error, isBusy, run] = useRun();
-  const faultText = useFaultText();
-  const leaves = inputsOf(collection, id);
-  const initial = useRef<Raw>(isNew ? newRaw(leaves) : toRaw(leaves, item));
-  const [raw, setRaw] = useState(initial.current);
-  const [inputFaults, setInputFaults] = useState<Readonly<Record<string, InputFault>>>({});
-  const itemPath = `${collection.path}/${encodeURIComponent(id)}`;
-  const mayWrite = isNew ? may('POST', collection.path) : may('PATCH', itemPath);
-  const headers = tag === undefined ? {} : { 'if-match': tag };
-  const refusedKey = error && keyAmong(leaves, fieldOf(error));
-
-  const save = async (): Promise<void> => {
-    const read = readItem(leaves, item, isNew ? {} : initial.current, raw);
-    setInputFaults(read.faults);
-    if (Object.keys(read.faults).length > 0) return;
-    if (isNew) {
-      await api.request(collection.path, { method: 'POST', body: withoutNothing(read.item) });
-      notify({ kind: 'good', text: t.created });
-    } else {
-      const patch = mergePatchOf(item, read.item);
-      if (patch !== undefined) await api.request(itemPath, { method: 'PATCH', headers, body: patch });
-      notify({ kind: 'good', text: patch === undefined ? t.same : t.saved });
-    }
+  const path = `${collection.path}/${encodeURIComponent(id)}`;
+  const headers = loaded.tag === undefined ? {} : { 'if-match': loaded.tag };
+  const finish = (text: string): void => {
+    notify({ kind: 'good', text });
     onSaved();
     onClose();
   };
+  const save = (item: Json): Promise<void> =>
+    run(async () => {
+      if (isNew) {
+        await api.request(collection.path, { method: 'POST', body: withoutNothing(item) });
+        return finish(t.created);
+      }
+      const patch = mergePatchOf(loaded.item, item);
+      if (patch !== undefined) await api.request(path, { method: 'PATCH', headers, body: patch });
+      finish(patch === undefined ? t.same : t.saved);
+    });
   const remove = async (): Promise<void> => {
-    const name = titleOf(item, id);
-    const ofOne = { title: t.removeTitle, text: t.removeText(name), confirm: t.remove, danger: true };
-    if (!(await ask(ofOne))) return;
+    const name = titleOf(loaded.item, id);
+    const asked = { title: t.removeTitle, text: t.removeText(name), confirm: t.remove, danger: true };
+    if (!(await ask(asked))) return;
     await run(async () => {
       try {
-        await api.request(itemPath, { method: 'DELETE', headers });
+        await api.request(path, { method: 'DELETE', headers });
       } catch (thrown) {
         if (detailsOf(thrown as Error).reason !== 'referenced') throw thrown;
-        if (!(await ask({ ...ofOne, title: t.forceTitle, text: t.forceText }))) return;
-        await api.request(itemPath, { method: 'DELETE', headers, body: { force: true } });
+        if (!(await ask({ ...asked, title: t.forceTitle, text: t.forceText }))) return;
+        await api.request(path, { method: 'DELETE', headers, body: { force: true } });
       }
-      notify({ kind: 'good', text: t.removed });
-      onSaved();
-      onClose();
+      finish(t.removed);
     });
   };
-  const collectionName = nameOf(collection.name, language);
+  return { question, error, isBusy, path, save, remove };
+};
+
+const ItemForm = (props: FormProps) => {
+  const { collection, id, onClose, loaded, isNew } = props;
+  const t = useTexts();
+  const { language } = useLanguage();
+  const { may, session } = useConsole();
+  const faultText = useFaultText();
+  const { question, error, isBusy, path, save, remove } = useActions(props);
+  const leaves = inputsOf(collection, id, session.user_id);
+  const initial = useRef<Raw>(isNew ? newRaw(leaves) : toRaw(leaves, loaded.item));
+  const [raw, setRaw] = useState(initial.current);
+  const [inputFaults, setInputFaults] = useState<Readonly<Record<string, InputFault>>>({});
+  const mayWrite = isNew ? may('POST', collection.path) : may('PATCH', path);
+  const refusedKey = error && keyAmong(leaves, fieldOf(error));
+  useFocusOnFault(refusedKey ?? Object.keys(inputFaults)[0]);
+  const submit = (): void => {
+    const read = readItem(leaves, loaded.item, isNew ? {} : initial.current, raw);
+    setInputFaults(read.faults);
+    if (Object.keys(read.faults).length === 0) void save(read.item);
+  };
+  const mayRemove = !isNew && collection.canRemove && may('DELETE', path);
   return (
     <>
       <Dialog
-        title={isNew ? `${t.fresh}: ${collectionName}` : titleOf(item, id)}
+        title={isNew ? `${t.fresh}: ${nameOf(collection.name, language)}` : titleOf(loaded.item, id)}
         onClose={onClose}
-        onSubmit={() => void run(save)}
+        onSubmit={submit}
         wide
         actions={
           <>
-            {!isNew && collection.canRemove && may('DELETE', itemPath) ? (
+            {mayRemove ? (
               <button type="button" className="button danger" disabled={isBusy} onClick={() => void remove()}>
                 <Trash2 aria-hidden /> {t.remove}
               </button>
@@ -186,7 +201,7 @@ const ItemForm = ({ collection, id, onClose, onSaved, loaded: { item, tag }, isN
       >
         {mayWrite ? null : <p className="warning-box">{t.readOnly}</p>}
         {error && !refusedKey ? <FaultText error={error} {...fieldProp(error)} /> : null}
-        {isNew ? null : <Related collection={collection.name} item={item} id={id} />}
+        {isNew ? null : <Related collection={collection.name} item={loaded.item} id={id} />}
         <SchemaForm
           collection={collection.name}
           leaves={leaves}
@@ -200,6 +215,15 @@ const ItemForm = ({ collection, id, onClose, onSaved, loaded: { item, tag }, isN
       {question}
     </>
   );
+};
+
+/** Brings the keyboard to the input that is at fault. */
+const useFocusOnFault = (key: string | undefined): void => {
+  useEffect(() => {
+    if (key === undefined) return;
+    const place = document.querySelector(`[data-field="${CSS.escape(key)}"]`);
+    place?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  }, [key]);
 };
 
 const fieldProp = (error: Error): { field?: string } => {

@@ -1,4 +1,5 @@
 /** The inputs of an item out of its schema: fields of its own first, then the members of each object under their heading. */
+import type { ReactNode } from 'react';
 import { CheckField, SelectField, TextArea, TextField } from '../../shared/form.tsx';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import { editorFor } from './editors.tsx';
@@ -95,6 +96,10 @@ const Input = (props: FormProps & { readonly leaf: Leaf }) => {
   );
 };
 
+/** What stands between backticks is code. */
+const marked = (text: string): ReactNode =>
+  text.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
+
 type PlainProps = {
   readonly label: string;
   readonly value: string;
@@ -108,7 +113,7 @@ type PlainProps = {
 const PlainInput = ({ leaf: { kind, schema, isRest }, isNew, ...shared }: PlainProps) => {
   const t = useTexts();
   const words = useValueTexts();
-  const hint = isRest ? undefined : schema.description;
+  const hint = isRest || schema.description === undefined ? undefined : marked(schema.description);
   const unset = { value: '', label: t.unset };
   switch (kind) {
     case 'flag':

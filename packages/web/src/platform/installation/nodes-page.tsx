@@ -1,12 +1,11 @@
 /** The processes of the installation as they are now; their log levels, and their end. */
-import { useState } from 'react';
 import { useNotify, useQuestion } from '../../shared/dialog.tsx';
 import { formatClock, formatInstant } from '../../shared/format.ts';
 import { useInterval, useLoaded } from '../../shared/hooks.ts';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import { PageTitle } from '../../shared/layout.tsx';
 import { Badge, Loading } from '../../shared/parts.tsx';
-import { Table } from '../../shared/table.tsx';
+import { type Column, Table } from '../../shared/table.tsx';
 import { useConsole } from '../account/console.tsx';
 import { FaultText, useRun } from '../faults.tsx';
 
@@ -70,110 +69,111 @@ type Node = {
   readonly reason?: string;
 };
 
+const pathOf = ({ fullName }: Node): string => `${PATH}/${encodeURIComponent(fullName)}`;
+
 export const NodesPage = () => {
   const t = useTexts();
-  const { language } = useLanguage();
-  const { api, may } = useConsole();
+  const { api } = useConsole();
   const notify = useNotify();
   const [question, ask] = useQuestion();
   const [error, isBusy, run] = useRun();
-  const [isWatching, setWatching] = useState(true);
   const nodes = useLoaded((signal) => api.json<Node[]>(`${PATH}?mask=${MASK}&order=fullName`, { signal }), [api]);
-  useInterval(nodes.reload, EVERY_MS, isWatching && !nodes.isLoading);
-  const pathOf = ({ fullName }: Node): string => `${PATH}/${encodeURIComponent(fullName)}`;
-  const setLevel = (node: Node, maxLogLevel: string): Promise<void> =>
-    run(async () => {
+  useInterval(nodes.reload, EVERY_MS, !isBusy && !nodes.isLoading);
+  const setLevel = (node: Node, maxLogLevel: string): void =>
+    void run(async () => {
       await api.request(pathOf(node), { method: 'PATCH', body: { maxLogLevel } });
       notify({ kind: 'good', text: t.changed(node.name, maxLogLevel) });
       nodes.reload();
     });
-  const end = (node: Node): Promise<void> =>
-    run(async () => {
+  const end = (node: Node): void =>
+    void run(async () => {
       const asked = { title: t.endTitle, text: t.endText(node.fullName), confirm: t.end, danger: true };
-      setWatching(false);
-      try {
-        if (!(await ask(asked))) return;
-        await api.request(pathOf(node), { method: 'DELETE' });
-        notify({ kind: 'info', text: t.ended(node.name) });
-      } finally {
-        setWatching(true);
-      }
+      if (!(await ask(asked))) return;
+      await api.request(pathOf(node), { method: 'DELETE' });
+      notify({ kind: 'info', text: t.ended(node.name) });
     });
-  const levelOf = (node: Node) => (
-    <select
-      aria-label={t.levelOf(node.fullName)}
-      className="level"
-      value={node.maxLogLevel}
-      disabled={isBusy || node.status !== 'active' || !may('PATCH', pathOf(node))}
-      onChange={(event) => void setLevel(node, event.target.value)}
-    >
-      {LEVELS.map((level) => (
-        <option key={level}>{level}</option>
-      ))}
-    </select>
-  );
   return (
     <>
       <PageTitle>{t.title}</PageTitle>
       <div className="stack">
         {error ? <FaultText error={error} /> : null}
         {nodes.error ? <FaultText error={nodes.error} /> : null}
-        {nodes.data ? (
-          <Table
-            label={t.title}
-            rows={nodes.data}
-            keyOf={({ fullName }) => fullName}
-            stacks
-            empty={t.none}
-            columns={[
-              { key: 'name', label: t.name, render: ({ name }) => name },
-              {
-                key: 'status',
-                label: t.status,
-                render: ({ status, reason }) => (
-                  <span>
-                    <Badge tone={status === 'active' ? 'good' : 'bad'}>{t.states[status]}</Badge> {reason}
-                  </span>
-                ),
-              },
-              { key: 'type', label: t.type, render: ({ type }) => t.types[type] },
-              { key: 'server', label: t.server, render: ({ server }) => server },
-              {
-                key: 'since',
-                label: t.since,
-                render: ({ dtStart }) => (dtStart ? formatInstant(dtStart, language) : ''),
-              },
-              {
-                key: 'up',
-                label: t.up,
-                number: true,
-                render: ({ upTimeSec, status }) => (status === 'active' ? formatClock(upTimeSec) : ''),
-              },
-              { key: 'level', label: t.level, render: levelOf },
-              {
-                key: 'end',
-                label: t.end,
-                bare: true,
-                render: (node) =>
-                  may('DELETE', pathOf(node)) ? (
-                    <button
-                      type="button"
-                      className="button quiet small"
-                      aria-label={t.endOf(node.fullName)}
-                      disabled={isBusy}
-                      onClick={() => void end(node)}
-                    >
-                      {t.end}
-                    </button>
-                  ) : null,
-              },
-            ]}
-          />
-        ) : (
-          <Loading />
-        )}
+        {nodes.data ? <NodeTable nodes={nodes.data} isBusy={isBusy} onLevel={setLevel} onEnd={end} /> : <Loading />}
         {question}
       </div>
     </>
+  );
+};
+
+type TableProps = {
+  readonly nodes: readonly Node[];
+  readonly isBusy: boolean;
+  readonly onLevel: (node: Node, level: string) => void;
+  readonly onEnd: (node: Node) => void;
+};
+
+const NodeTable = ({ nodes, isBusy, onLevel, onEnd }: TableProps) => {
+  const t = useTexts();
+  const { language } = useLanguage();
+  const columns: Column<Node>[] = [
+    { key: 'name', label: t.name, render: ({ name }) => name },
+    {
+      key: 'status',
+      label: t.status,
+      render: ({ status, reason }) => (
+        <span>
+          <Badge tone={status === 'active' ? 'good' : 'bad'}>{t.states[status]}</Badge> {reason}
+        </span>
+      ),
+    },
+    { key: 'type', label: t.type, render: ({ type }) => t.types[type] },
+    { key: 'server', label: t.server, render: ({ server }) => server },
+    { key: 'since', label: t.since, render: ({ dtStart }) => (dtStart ? formatInstant(dtStart, language) : '') },
+    {
+      key: 'up',
+      label: t.up,
+      number: true,
+      render: ({ upTimeSec, status }) => (status === 'active' ? formatClock(upTimeSec) : ''),
+    },
+    { key: 'level', label: t.level, render: (node) => <Level node={node} isBusy={isBusy} onLevel={onLevel} /> },
+    { key: 'end', label: t.end, bare: true, render: (node) => <End node={node} isBusy={isBusy} onEnd={onEnd} /> },
+  ];
+  return (
+    <Table label={t.title} rows={nodes} keyOf={({ fullName }) => fullName} stacks empty={t.none} columns={columns} />
+  );
+};
+
+const Level = ({ node, isBusy, onLevel }: { node: Node } & Pick<TableProps, 'isBusy' | 'onLevel'>) => {
+  const t = useTexts();
+  const { may } = useConsole();
+  return (
+    <select
+      aria-label={t.levelOf(node.fullName)}
+      className="level"
+      value={node.maxLogLevel}
+      disabled={isBusy || node.status !== 'active' || !may('PATCH', pathOf(node))}
+      onChange={(event) => onLevel(node, event.target.value)}
+    >
+      {LEVELS.map((level) => (
+        <option key={level}>{level}</option>
+      ))}
+    </select>
+  );
+};
+
+const End = ({ node, isBusy, onEnd }: { node: Node } & Pick<TableProps, 'isBusy' | 'onEnd'>) => {
+  const t = useTexts();
+  const { may } = useConsole();
+  if (!may('DELETE', pathOf(node))) return null;
+  return (
+    <button
+      type="button"
+      className="button quiet small"
+      aria-label={t.endOf(node.fullName)}
+      disabled={isBusy}
+      onClick={() => onEnd(node)}
+    >
+      {t.end}
+    </button>
   );
 };

@@ -1,0 +1,71 @@
+/** The rows of a collection in a table. */
+import { createTexts, useLanguage } from '../../shared/i18n.tsx';
+import { type Column, Table } from '../../shared/table.tsx';
+import { fieldName } from './fields-texts.ts';
+import type { ListState } from './list-query.ts';
+import { type Json, type Leaf, valueAt } from './schema.ts';
+import { Value } from './value.tsx';
+
+const useTexts = createTexts({
+  en: {
+    none: 'There is nothing here yet.',
+    noneFound: 'Nothing fits these filters.',
+    clear: 'Clear the filters',
+  },
+  ru: {
+    none: 'Здесь пока ничего нет.',
+    noneFound: 'Ничего не подходит под фильтр.',
+    clear: 'Сбросить фильтр',
+  },
+});
+
+type RowsProps = {
+  readonly title: string;
+  readonly shown: readonly Leaf[];
+  readonly rows: readonly Json[];
+  readonly state: ListState;
+  readonly setState: (change: Partial<ListState>) => void;
+  readonly count: number | undefined;
+  readonly keyOf: (row: Json) => string;
+  readonly onOpen?: (row: Json) => void;
+};
+
+export const Rows = ({ title, shown, rows, state, setState, count, keyOf, onOpen }: RowsProps) => {
+  const t = useTexts();
+  const { language } = useLanguage();
+  const columns = shown.map(
+    ({ path, kind }): Column<Json> => ({
+      key: path,
+      label: fieldName(path, language),
+      render: (row) => <Value value={valueAt(row, path)} kind={kind} />,
+      sortable: kind !== 'json',
+      number: kind === 'number',
+    }),
+  );
+  const isFiltered = Object.keys(state.filters).length > 0;
+  return (
+    <Table
+      label={title}
+      columns={columns}
+      rows={rows}
+      keyOf={keyOf}
+      sort={state.sort}
+      onSort={(sort) => setState({ sort, offset: 0 })}
+      stacks
+      {...(count === undefined ? {} : { rowCount: count })}
+      {...(onOpen ? { onOpen } : {})}
+      empty={
+        isFiltered ? (
+          <>
+            <p>{t.noneFound}</p>
+            <button type="button" className="button quiet" onClick={() => setState({ filters: {}, offset: 0 })}>
+              {t.clear}
+            </button>
+          </>
+        ) : (
+          t.none
+        )
+      }
+    />
+  );
+};
