@@ -10,6 +10,8 @@ import { createTop } from './top.ts';
 
 /** Rows of one page while matching here. */
 const PAGE_ROWS = 1000;
+const PAGE_GROWTH = 4;
+const MAX_PAGE_ROWS = 16_000;
 
 export type ListedRow = { readonly id: string; readonly data: Json };
 
@@ -86,14 +88,17 @@ const matchInOrder = async <R extends ListedRow>(
 ): Promise<R[]> => {
   const found: R[] = [];
   let toSkip = offset;
-  for (let from = 0; found.length < limit; from += PAGE_ROWS) {
-    const page = await rows.query({ ...pushed, offset: from, limit: PAGE_ROWS });
+  let from = 0;
+  // The database may sort everything anew for each page, so that pages grow.
+  for (let size = PAGE_ROWS; found.length < limit; size = Math.min(size * PAGE_GROWTH, MAX_PAGE_ROWS)) {
+    const page = await rows.query({ ...pushed, offset: from, limit: size });
+    from += size;
     for (const row of page) {
       if (!filter.test(row.data)) continue;
       if (toSkip > 0) toSkip -= 1;
       else if (found.length < limit) found.push(row);
     }
-    if (page.length < PAGE_ROWS) break;
+    if (page.length < size) break;
   }
   return found;
 };
