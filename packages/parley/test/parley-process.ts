@@ -13,7 +13,7 @@ const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
 const JSON_BODY = { 'content-type': 'application/json' };
 /** A node that is started again on a busy machine. */
 const ANSWER_MS = 30_000;
-const PASSWORD = 'Administrator-1';
+export const PASSWORD = 'Administrator-1';
 /** A start of a service on a busy machine. */
 const START_MS = 60_000;
 
@@ -74,7 +74,7 @@ export const trySignIn = (url: string, login: string, pwd: string): Promise<Repl
   ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, { domain: 'master', login, pwd, session_type: 'token' });
 
 /** Signs in at a platform. */
-const signInAt = async (url: string): Promise<Administrator> => {
+export const signInAt = async (url: string): Promise<Administrator> => {
   const { status, body } = await trySignIn(url, 'admin', PASSWORD);
   if (status !== 200) throw new Error(`sign-in answered ${status} ${JSON.stringify(body)}`);
   return createAdministrator(url, body.session_token);

@@ -22,6 +22,7 @@ export type DeskParts = {
   /** Has another server do it. */
   pass(server: string, command: NodeCommand): Promise<Refusal | undefined>;
   plan(plan: Plan): void;
+  refresh(): void;
   tell(name: string, note: Note): void;
 };
 
@@ -58,6 +59,7 @@ export const createDesk = (parts: DeskParts): Desk => {
       if (topic !== NODES_TOPIC) return;
       const message = body as FromPlatform;
       if (message.type === 'plan') parts.plan(message.plan);
+      if (message.type === 'refresh') parts.refresh();
       if (message.type === 'command') void answer(name, message.id, message.command);
       if (message.type !== 'watch') return;
       watching.add(name);

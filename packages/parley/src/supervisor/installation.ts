@@ -5,7 +5,14 @@ import type { Cluster } from '@parley/platform/nodes/cluster.ts';
 import { type NodeLogLevel, toLogLevel, toNodeLogLevel } from '@parley/platform/nodes/log-levels.ts';
 import type { NodeCommand, Refusal } from '@parley/platform/nodes/messages.ts';
 import { fullNameOf, type NodeFacts } from '@parley/platform/nodes/node.ts';
-import { type Plan, type PlannedNode, placeOf, plannedNodes } from '@parley/platform/nodes/plan.ts';
+import {
+  linesOf,
+  type Plan,
+  type PlannedNode,
+  type PlanView,
+  placeOf,
+  plannedNodes,
+} from '@parley/platform/nodes/plan.ts';
 import type { SupervisorSettings } from '../settings.ts';
 import type { Supervisor } from '../supervisor.ts';
 import type { NodeSpec } from './child.ts';
@@ -20,6 +27,7 @@ export type InstallationParts = {
   readonly log: Log;
   readonly kinds: readonly string[];
   readonly makers: Readonly<Record<string, SpecMaker>>;
+  installed?(): readonly PlannedNode[];
   readonly server: string;
   readonly kept: Kept;
   readonly sockets: Sockets;
@@ -39,6 +47,8 @@ export type Installation = {
   all(): NodeFacts[];
   levelOf(name: string): NodeLogLevel | undefined;
   takePlan(plan: Plan): void;
+  /** Looks again at what is installed. */
+  refresh(): void;
   execute(command: NodeCommand): Promise<Refusal | undefined>;
   /** The same; resolves when the others can read of what it changed. */
   executeForOthers(command: NodeCommand): Promise<Refusal | undefined>;
@@ -110,10 +120,10 @@ export const createInstallation = (parts: InstallationParts): Installation => {
       cluster?.offerPlan(next);
       void reconcile().then(changed);
     },
+    refresh: () => void reconcile().then(changed),
     changed,
     othersChanged: () => {
-      const shared = cluster?.plan();
-      if (shared && shared.lwt !== kept.plan()?.lwt) kept.keepPlan(shared);
+      keepShared(kept, cluster?.plan());
       void reconcile().then(parts.changed);
     },
     run: async (runs, joined) => {
@@ -123,6 +133,11 @@ export const createInstallation = (parts: InstallationParts): Installation => {
       changed();
     },
   };
+};
+
+/** For a start while the database is away. */
+const keepShared = (kept: Kept, shared: Plan | undefined): void => {
+  if (shared && shared.lwt !== kept.plan()?.lwt) kept.keepPlan(shared);
 };
 
 /** Where this server stands: by the configuration, else by its settings. */
@@ -144,11 +159,17 @@ const endRoot = ({ settings, end }: InstallationParts): Refusal | undefined => {
 const endNode = (supervisor: Supervisor | undefined, name: string): Refusal | undefined =>
   supervisor?.restart(name) ? undefined : 'unknown';
 
+/** What is planned, and what is installed and no line of the structure speaks of. */
+const withInstalled = (view: PlanView, installed: readonly PlannedNode[]): PlannedNode[] => {
+  const spoken = new Set(linesOf(view.content).map(({ node }) => node.role));
+  return [...plannedNodes(view), ...installed.filter(({ role }) => !spoken.has(role))];
+};
+
 /** Makes the supervisor run what the plan says, one time after another. */
 const createReconciler = (
-  { makers, line, sockets, settings, isShared, log }: InstallationParts,
+  { makers, installed, line, sockets, settings, isShared, log }: InstallationParts,
   supervisorOf: () => Supervisor | undefined,
-  viewOf: () => Parameters<typeof plannedNodes>[0],
+  viewOf: () => PlanView,
 ): (() => Promise<void>) => {
   let running: Promise<void> = Promise.resolve();
   const makerParts = { line, sockets, memoryLimitBytes: settings.memory_limit };
@@ -162,7 +183,7 @@ const createReconciler = (
   };
   const reconcile = async (): Promise<void> => {
     const specs: NodeSpec[] = [];
-    for (const planned of plannedNodes(viewOf())) {
+    for (const planned of withInstalled(viewOf(), installed?.() ?? [])) {
       // Two processes must not write one SQLite file; the check of configurations says so as well.
       const isSecond = !isShared && planned.kind === 'platform' && specs.some(({ kind }) => kind === 'platform');
       const spec = isSecond ? undefined : await make(planned);

@@ -9,6 +9,7 @@ import type { Log } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { type Cluster, joinCluster } from '@parley/platform/nodes/cluster.ts';
 import { toLogLevel } from '@parley/platform/nodes/log-levels.ts';
+import type { PlannedNode } from '@parley/platform/nodes/plan.ts';
 import type { SupervisorSettings } from '../settings.ts';
 import { startSupervisor } from '../supervisor.ts';
 import { createDesk } from './desk.ts';
@@ -29,6 +30,8 @@ export type ServerOptions = {
   readonly kinds: readonly string[];
   /** How planned nodes of each kind are run. */
   readonly makers: Readonly<Record<string, SpecMaker>>;
+  /** What is installed on this server and runs though no line of the structure names its role. */
+  installed?(): readonly PlannedNode[];
   readonly limits?: Partial<Limits>;
   onReady?(record: NodeRecord): void;
 };
@@ -64,6 +67,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     execute: installation.execute,
     pass: async (server, command) => (await cluster?.command(server, command)) ?? (cluster ? undefined : 'no-answer'),
     plan: installation.takePlan,
+    refresh: installation.refresh,
     tell: (name, note) => supervisor.tell(name, note),
   });
   const cluster = isShared ? stack.use(await join(options, installation)) : undefined;

@@ -18,7 +18,9 @@ export type FromPlatform =
   | { readonly type: 'watch' }
   | { readonly type: 'command'; readonly id: number; readonly command: NodeCommand }
   /** What the configuration in force says. */
-  | { readonly type: 'plan'; readonly plan: Plan };
+  | { readonly type: 'plan'; readonly plan: Plan }
+  /** What is installed on this server changed: what it brings shall run, what it no longer brings shall not. */
+  | { readonly type: 'refresh' };
 
 export type ToPlatform =
   /** Every node there is, by order of the servers. `self`: full name of the node that hears it. */

@@ -20,6 +20,8 @@ export type Nodes = Disposable & {
   command(command: NodeCommand): Promise<Refusal | undefined>;
   /** Tells the supervisor what the configuration in force says. */
   tellPlan(plan: Plan): void;
+  /** Has the supervisor look again at what is installed on its server. */
+  refresh(): void;
 };
 
 /** A supervisor on another server may have to be asked through the database. */
@@ -73,6 +75,7 @@ export const followNodes = (line: Line): Nodes => {
         tell({ type: 'command', id, command });
       }),
     tellPlan: (plan) => tell({ type: 'plan', plan }),
+    refresh: () => tell({ type: 'refresh' }),
     [Symbol.dispose]: () => {
       stopHearing();
       giveUp();
@@ -112,6 +115,7 @@ export const createLoneNodes = (log: { level: string }): Nodes => {
       return undefined;
     },
     tellPlan: () => undefined,
+    refresh: () => undefined,
     [Symbol.dispose]: () => undefined,
   };
 };
