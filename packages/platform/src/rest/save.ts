@@ -4,64 +4,27 @@
  * What another node changed meanwhile, of the entity or of anything the draft was judged by, is read again and the
  * draft formed anew: so no node leaves behind a reference to what another has just removed.
  */
-import type { Clock } from '@parley/kit/clock.ts';
-import { type Change, Conflict, type DomainChanges, StoreUnavailable } from '@parley/kit/store/store.ts';
-import { cannotApply, notFound, problem, taken } from '../codes.ts';
+import { type Change, Conflict, StoreUnavailable } from '@parley/kit/store/store.ts';
+import { cannotApply, problem, taken } from '../codes.ts';
 import type { Held } from '../domains/collection.ts';
 import type { DomainMemory } from '../domains/memory.ts';
-import type { SecretBox } from '../domains/secrets.ts';
-import type { Caller, Domain, Domains, Entity, Kind } from '../domains/types.ts';
-import type { DomainView, Seen } from '../domains/view.ts';
+import type { Caller, Entity, Kind } from '../domains/types.ts';
 import { createEntry } from '../journal/entry.ts';
 import { counted, type Outcome } from './counted.ts';
+import { createForm, type Formed, type WriteRequest, type WriterParts } from './form.ts';
 import { isObject, type Json } from './json.ts';
 import { createNumbers, type Numbers } from './numbers.ts';
-import { isChanged, type Plan, type Planned, planOther, sealSecrets, uniqueOf, wantedKeys } from './plan.ts';
-import type { Quota, Usage } from './quota.ts';
-import { createReservations, type Wanted } from './reservations.ts';
-import type { Mode, Resource, SaveContext } from './resource.ts';
-import { etagOf, redact } from './show.ts';
-
-export type WriteRequest = {
-  readonly resource: Resource;
-  readonly domain: DomainMemory;
-  readonly caller: Caller;
-  readonly id: string;
-  readonly mode: Mode | 'remove';
-  readonly body: Json;
-  readonly ifMatch?: string | undefined;
-  /** Quiet changes of further rows in the same commit; a Conflict about one of them is thrown as it is. */
-  readonly along?: readonly Change[];
-  /** Changes of other domains in the same commit. */
-  readonly further?: readonly DomainChanges[];
-  /** The draft out of the newest version; undefined removes it. Runs again when the write is formed anew. */
-  form(previous: Entity | undefined, domain: Domain): Json | undefined;
-};
+import { type Planned, uniqueOf } from './plan.ts';
+import type { Usage } from './quota.ts';
+import { createReservations } from './reservations.ts';
+import type { Resource } from './resource.ts';
+import { redact } from './show.ts';
 
 export type Writer = {
   /** Resolves with what is held now; undefined after a removal. Throws the Problem of a write that cannot be. */
   write(request: WriteRequest): Promise<Held | undefined>;
   /** Throws when the licence has no place for a new entity; for before something slow begins. */
   admit(resource: Resource, entity: Entity): Promise<void>;
-};
-
-type WriterParts = {
-  readonly domains: Domains;
-  readonly resources: readonly Resource[];
-  readonly secrets: SecretBox;
-  readonly clock: Clock;
-  /** Limits of the licence. */
-  readonly quota: Quota;
-  stamp(after?: string): string;
-};
-
-/** A write as it would be now. */
-type Formed = {
-  readonly held: Held | undefined;
-  readonly changed: readonly Planned[];
-  readonly counters: ReadonlyMap<string, number>;
-  readonly wanted: readonly Wanted[];
-  readonly guards: readonly Change[];
 };
 
 /** How often a write is formed anew before the caller is told to come again. */
@@ -72,37 +35,7 @@ export const createWriter = (parts: WriterParts): Writer => {
   const resources = new Map(parts.resources.map((resource) => [resource.kind, resource]));
   const reservations = createReservations();
   const numbers = createNumbers(parts.domains.store);
-  const isShared = parts.domains.store.driver === 'postgres';
-
-  const form = (request: WriteRequest, view: DomainView, since: number, counters: Map<string, number>): Formed => {
-    const { resource, id } = request;
-    const held = view.held(resource.kind, id);
-    if (request.ifMatch !== undefined) checkMatch(request.ifMatch, held);
-    const plan: Plan = new Map();
-    const context: SaveContext = {
-      domain: view,
-      domains: parts.domains,
-      caller: request.caller,
-      mode: request.mode,
-      body: request.body,
-      also: (kind, other, change) => planOther(plan, view, resources.get(kind)!, other, change),
-      nextNumber: (counter) => {
-        const next = counters.get(counter) ?? numbers.next(view.name, counter);
-        counters.set(counter, next);
-        return next;
-      },
-    };
-    const draft = request.form(held?.entity, view);
-    const own: Planned = { resource, id, before: held, next: draft };
-    plan.set(`${resource.kind}/${id}`, own);
-    if (draft) resource.beforeSave?.(draft, held?.entity, context);
-    else if (held) resource.beforeRemove?.(held.entity, context);
-    own.next = draft && sealSecrets(parts.secrets, own, draft);
-    const changed = [...plan.values()].filter(isChanged);
-    // One node alone has its locks for this.
-    const guards = isShared ? guardsOf(view.seen, plan, since) : [];
-    return { held, changed, counters, wanted: wantedKeys(view, changed), guards };
-  };
+  const form = createForm(parts, resources, numbers);
 
   const attempt = async (request: WriteRequest): Promise<Outcome> => {
     const { domain } = request;
@@ -129,10 +62,12 @@ export const createWriter = (parts: WriterParts): Writer => {
       if (item !== undefined) await parts.quota.alone(async () => parts.quota.claim(new Map([[item, 1]])));
     },
     write: async (request) => {
-      const { resource, domain, id } = request;
-      for (const counter of resource.counters) await numbers.load(domain, counter);
+      const { resource, domain, id, more = [] } = request;
+      for (const counter of [request, ...more].flatMap((part) => part.resource.counters)) {
+        await numbers.load(domain, counter);
+      }
       const held = await domain.read((rows) => rows.get(resource.kind, id));
-      const isAlone = resource.isExclusive(request.mode, request.body, held);
+      const isAlone = more.length > 0 || resource.isExclusive(request.mode, request.body, held);
       for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
         const outcome = isAlone
           ? await domain.locks.exclusive(() => attempt(request))
@@ -143,27 +78,6 @@ export const createWriter = (parts: WriterParts): Writer => {
       throw problem('unavailable', { retryAfterSec: 1 });
     },
   };
-};
-
-const checkMatch = (ifMatch: string, held: Held | undefined): void => {
-  if (!held) throw notFound();
-  const etag = etagOf(held);
-  const isMatch = ifMatch.split(',').some((part) => {
-    const given = part.trim();
-    return given === '*' || given === etag || `W/${given}` === etag;
-  });
-  if (!isMatch) throw problem('precondition_failed');
-};
-
-/** What must still be as it was seen: rows that were looked at and are not written, kinds that were looked through. */
-const guardsOf = ({ rows, kinds }: Seen, plan: Plan, since: number): Change[] => {
-  const guards: Change[] = [];
-  if (kinds.size > 0) guards.push({ op: 'still', kinds: [...kinds], since });
-  for (const [key, { kind, id, version }] of rows) {
-    // A kind looked through has not changed at all.
-    if (!plan.has(key) && !kinds.has(kind)) guards.push({ op: 'check', kind, id, expect: version });
-  }
-  return guards;
 };
 
 const stamped = (parts: WriterParts, { resource, before, next }: Planned): Json | undefined => {
