@@ -489,5 +489,6 @@ describe('TLS', () => {
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const answer = await fetchOutbound(`https://localhost:${server.port}/hello`, { ca: cert, allowedHosts, resolve });
     assert.equal(answer.body.toString(), '{"hello":true}');
+    assert.equal(answer.headers['strict-transport-security'], 'max-age=31536000');
   });
 });

@@ -18,14 +18,12 @@ export type Download = {
 const JSON_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** A stored file can be a page: it gets no scripts, no forms and an origin of its own. */
 const FILE_POLICY = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'";
-const HSTS = 'max-age=31536000';
 const REST = '/rest/';
 
 /** Adds the headers of all answers, and makes `POST …!head` an answer without a body. */
 export const prepareReplies = (app: FastifyInstance): void => {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff');
-    if (request.protocol === 'https') reply.header('strict-transport-security', HSTS);
     if (request.url.startsWith(REST)) {
       reply.header('cache-control', 'no-store');
       reply.header('content-security-policy', JSON_POLICY);
