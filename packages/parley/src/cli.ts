@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { readCommandLine } from '@parley/kit/command-line.ts';
 import type { Command, CommandContext } from './command.ts';
+import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
 import { keysCommand } from './commands/keys.ts';
 import { licenceCommand } from './commands/licence.ts';
@@ -22,6 +23,8 @@ const COMMANDS: readonly Command[] = [
   scriptCommand,
   configCommand,
   licenceCommand,
+  backupCommand,
+  restoreCommand,
 ];
 
 const EXIT_USAGE = 64;

@@ -55,8 +55,11 @@ const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS, ALSO_FUNCTIONS];
 /** Any number will do, as long as all versions of this program use the same. */
 export const SCHEMA_LOCK = 7_274_391;
 
-/** Brings the database to the newest schema. Throws when a newer program wrote it. */
-export const applySchema = async (client: ClientBase): Promise<void> => {
+/** Number of the newest schema. */
+export const POSTGRES_SCHEMA = STEPS.length;
+
+/** Brings the database to the newest schema, or to step `upTo`. Throws when a newer program wrote it. */
+export const applySchema = async (client: ClientBase, upTo = STEPS.length): Promise<void> => {
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK]);
@@ -67,7 +70,7 @@ export const applySchema = async (client: ClientBase): Promise<void> => {
     if (found > STEPS.length) {
       throw new Error(`was written by a newer version (schema ${found}, this program knows ${STEPS.length})`);
     }
-    for (let step = found; step < STEPS.length; step++) {
+    for (let step = found; step < upTo; step++) {
       await client.query(STEPS[step]!);
       await client.query('INSERT INTO parley.schema_steps VALUES ($1)', [step + 1]);
     }

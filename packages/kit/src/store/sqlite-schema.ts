@@ -39,6 +39,9 @@ const STEP_1 = `
 
 const STEPS: readonly string[] = [STEP_1];
 
+/** Number of the newest schema. */
+export const SQLITE_SCHEMA = STEPS.length;
+
 const readVersion = (db: DatabaseSync): number =>
   Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version);
 
