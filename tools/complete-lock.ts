@@ -68,10 +68,14 @@ const writeAnew = (): string => {
       mkdirSync(dirname(join(dir, path)), { recursive: true });
       cpSync(path, join(dir, path));
     }
-    const { status } = spawnSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund'], {
-      cwd: dir,
-      stdio: 'inherit',
-    });
+    const { status } = spawnSync(
+      'npm',
+      ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund'],
+      {
+        cwd: dir,
+        stdio: 'inherit',
+      },
+    );
     if (status !== 0) throw new Error('npm could not write the lock file.');
     return readFileSync(join(dir, 'package-lock.json'), 'utf8');
   } finally {
