@@ -6,7 +6,7 @@ import { Dialog } from '../../shared/dialog.tsx';
 import { createTexts } from '../../shared/i18n.tsx';
 import { Fault, Loading } from '../../shared/parts.tsx';
 import { type ApiDescription, type Collection, readCollections, readRequests } from '../data/collections.ts';
-import { SignInForm, SignInPage } from './sign-in.tsx';
+import { PasswordForm, SignInPage } from './sign-in.tsx';
 
 const useTexts = createTexts({
   en: { over: 'Your session is over', again: 'Sign in again: what you have entered stays.' },
@@ -135,7 +135,9 @@ const SignedIn = ({ facts, open, reload, children }: SignedInProps) => {
   return (
     <ConsoleContext value={value}>
       {children}
-      {isOver ? <OverDialog open={open} onDone={comeBack} onClose={() => answer(false)} /> : null}
+      {isOver ? (
+        <OverDialog domain={session.domain} open={open} onDone={comeBack} onClose={() => answer(false)} />
+      ) : null}
     </ConsoleContext>
   );
 };
@@ -164,12 +166,14 @@ const useApi = (): [isOver: boolean, answer: (again: boolean) => void, api: Api]
   return [isOver, answer, api];
 };
 
-const OverDialog = (props: { open: Api; onDone: () => Promise<void>; onClose: () => void }) => {
+const OverDialog = (props: { domain: string; open: Api; onDone: () => Promise<void>; onClose: () => void }) => {
   const t = useTexts();
+  const [domain, setDomain] = useState(props.domain);
+  const submit = useRef<() => void>(() => undefined);
   return (
-    <Dialog title={t.over} onClose={props.onClose}>
+    <Dialog title={t.over} onClose={props.onClose} onSubmit={() => submit.current()}>
       <p>{t.again}</p>
-      <SignInForm api={props.open} onDone={props.onDone} isInDialog />
+      <PasswordForm api={props.open} onDone={props.onDone} domain={domain} setDomain={setDomain} submit={submit} />
     </Dialog>
   );
 };

@@ -1,6 +1,6 @@
 /** Sign-in: domain, login and password; the scenario of the domain; the providers that are switched on. */
 import { KeyRound, LogIn } from 'lucide-react';
-import { type FormEvent, useEffect, useState } from 'react';
+import { type FormEvent, type RefObject, useEffect, useState } from 'react';
 import type { Api } from '../../shared/api.ts';
 import { TextField } from '../../shared/form.tsx';
 import { useLoaded } from '../../shared/hooks.ts';
@@ -42,7 +42,7 @@ type Ways = {
   readonly external: boolean;
   readonly providers: readonly { readonly code: string; readonly name: string }[];
 };
-type FormProps = { readonly api: Api; readonly onDone: () => Promise<void>; readonly isInDialog?: boolean };
+type FormProps = { readonly api: Api; readonly onDone: () => Promise<void> };
 
 export const SignInPage = (props: FormProps) => {
   const t = useTexts();
@@ -56,8 +56,8 @@ export const SignInPage = (props: FormProps) => {
   );
 };
 
-/** All ways in. Within a dialog, which is a form itself, the password goes by its button. */
-export const SignInForm = ({ api, onDone, isInDialog = false }: FormProps) => {
+/** All ways in. */
+const SignInForm = ({ api, onDone }: FormProps) => {
   const t = useTexts();
   const [domain, setDomain] = useState('');
   const [byScenario, setByScenario] = useState(false);
@@ -72,7 +72,7 @@ export const SignInForm = ({ api, onDone, isInDialog = false }: FormProps) => {
       {byScenario ? (
         <ExternalForm api={api} domain={domain} onDone={onDone} />
       ) : (
-        <PasswordForm api={api} onDone={onDone} isInDialog={isInDialog} domain={domain} setDomain={setDomain} />
+        <PasswordForm api={api} onDone={onDone} domain={domain} setDomain={setDomain} />
       )}
       {hasMore ? <p className="faint or">{t.or}</p> : null}
       {ways?.external ? (
@@ -101,19 +101,28 @@ const useSettled = (value: string): string => {
   return settled;
 };
 
-type PasswordProps = FormProps & { readonly domain: string; readonly setDomain: (domain: string) => void };
+type PasswordProps = FormProps & {
+  readonly domain: string;
+  readonly setDomain: (domain: string) => void;
+  /** Given by a dialog, which is a form itself and calls this when it is sent. */
+  readonly submit?: RefObject<() => void>;
+};
 
-const PasswordForm = ({ api, onDone, isInDialog, domain, setDomain }: PasswordProps) => {
+export const PasswordForm = ({ api, onDone, domain, setDomain, submit }: PasswordProps) => {
   const t = useTexts();
   const [login, setLogin] = useState('');
   const [pwd, setPwd] = useState('');
   const [error, isBusy, run] = useRun();
-  const signIn = async (): Promise<void> => {
-    const body = { ...(domain === '' ? {} : { domain }), login, pwd };
-    setPwd('');
-    await api.request('/rest/v1/iam/sessions', { method: 'POST', body });
-    await onDone();
-  };
+  const signIn = (): void =>
+    void run(async () => {
+      const body = { ...(domain === '' ? {} : { domain }), login, pwd };
+      setPwd('');
+      await api.request('/rest/v1/iam/sessions', { method: 'POST', body });
+      await onDone();
+    });
+  useEffect(() => {
+    if (submit) submit.current = signIn;
+  });
   const inputs = (
     <>
       {error ? <FaultText error={error} /> : null}
@@ -143,23 +152,18 @@ const PasswordForm = ({ api, onDone, isInDialog, domain, setDomain }: PasswordPr
         name="domain"
         autoComplete="organization"
       />
-      <button
-        type={isInDialog ? 'button' : 'submit'}
-        className="button"
-        disabled={isBusy}
-        {...(isInDialog ? { onClick: () => void run(signIn) } : {})}
-      >
+      <button type="submit" className="button" disabled={isBusy}>
         {t.go}
       </button>
     </>
   );
-  if (isInDialog) return <div className="stack">{inputs}</div>;
-  const submit = (event: FormEvent): void => {
+  if (submit) return <div className="stack">{inputs}</div>;
+  const send = (event: FormEvent): void => {
     event.preventDefault();
-    void run(signIn);
+    signIn();
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className="stack" onSubmit={send}>
       {inputs}
     </form>
   );
