@@ -17,6 +17,7 @@ const NodesPage = lazy(async () => ({ default: (await import('./installation/nod
 const SessionsPage = lazy(async () => ({ default: (await import('./account/sessions-page.tsx')).SessionsPage }));
 const ScriptsPage = lazy(async () => ({ default: (await import('./scripts/scripts-page.tsx')).ScriptsPage }));
 const ClassesPage = lazy(async () => ({ default: (await import('./classes/classes-page.tsx')).ClassesPage }));
+const ModelPage = lazy(async () => ({ default: (await import('./classes/model-page.tsx')).ModelPage }));
 
 const useTexts = createTexts({
   en: {
@@ -70,6 +71,7 @@ const Frame = () => {
           <Route path="/sessions" component={SessionsPage} />
           <Route path="/service/svcscripts/*?">{({ '*': rest }) => <ScriptsPage rest={rest ?? ''} />}</Route>
           <Route path="/design/classes/*?">{({ '*': rest }) => <ClassesPage rest={rest ?? ''} />}</Route>
+          <Route path="/model/*">{({ '*': rest }) => <ModelPage rest={rest ?? ''} />}</Route>
           <Route path="/*">{({ '*': rest }) => <Place path={rest} />}</Route>
         </Switch>
       </Suspense>

@@ -12,6 +12,7 @@ import type { Collection } from './collections.ts';
 import { ColumnPicker } from './column-picker.tsx';
 import { columnsOf, defaultColumnsOf } from './columns.ts';
 import { Filters } from './filters.tsx';
+import type { Attached } from './item-dialog.tsx';
 import { countQueryOf, type ListState, pageQueryOf, readListState, writeListState } from './list-query.ts';
 import { Pager } from './pager.tsx';
 import { Rows } from './rows.tsx';
@@ -35,9 +36,11 @@ type Props = {
   readonly openId: string | undefined;
   /** More buttons beside the title. */
   readonly aside?: ReactNode;
+  /** In the dialog of an item, below its fields. */
+  readonly attached?: Attached | undefined;
 };
 
-export const CollectionPage = ({ collection, openId, aside }: Props) => {
+export const CollectionPage = ({ collection, openId, aside, attached }: Props) => {
   const t = useTexts();
   const { language } = useLanguage();
   const { may } = useConsole();
@@ -50,7 +53,7 @@ export const CollectionPage = ({ collection, openId, aside }: Props) => {
       </>
     );
   }
-  return <CollectionTable collection={collection} openId={openId} aside={aside} title={title} />;
+  return <CollectionTable collection={collection} openId={openId} aside={aside} attached={attached} title={title} />;
 };
 
 /** What is in the address, and a way to change it. */
@@ -78,7 +81,7 @@ const useRows = (collection: Collection, state: ListState, leaves: readonly Leaf
   return { rows: rows.data, error: rows.error, count: count.data?.count, reload };
 };
 
-const CollectionTable = ({ collection, openId, aside, title }: Props & { title: string }) => {
+const CollectionTable = ({ collection, openId, aside, attached, title }: Props & { title: string }) => {
   const { may } = useConsole();
   const [, goTo] = useLocation();
   const [state, setState] = useListState();
@@ -134,6 +137,7 @@ const CollectionTable = ({ collection, openId, aside, title }: Props & { title: 
             id={openId}
             onClose={() => goTo(`/${collection.name}${location.search}`)}
             onSaved={reload}
+            {...(attached ? { attached } : {})}
           />
         )}
         {isImporting ? (

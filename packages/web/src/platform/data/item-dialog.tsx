@@ -1,6 +1,6 @@
 /** Creates, changes and deletes an item; refusals stand at the field they name. */
 import { Trash2 } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { type Api, ApiError } from '../../shared/api.ts';
 import { Dialog, useNotify, useQuestion } from '../../shared/dialog.tsx';
 import { useLoaded } from '../../shared/hooks.ts';
@@ -57,7 +57,12 @@ type Props = {
   readonly onClose: () => void;
   /** After anything was changed. */
   readonly onSaved: () => void;
+  readonly attached?: Attached;
 };
+
+/** What hangs on an item besides its fields, changed by requests of its own. */
+export type AttachedProps = { readonly item: Json; readonly id: string; readonly onChanged: () => void };
+export type Attached = ComponentType<AttachedProps>;
 
 type Loaded = { readonly item: Json; readonly tag: string | undefined };
 const NOTHING: Loaded = { item: {}, tag: undefined };
@@ -75,7 +80,7 @@ const loadItem = async (api: Api, { path, change }: Collection, id: string, sign
 };
 
 export const ItemDialog = (props: Props) => {
-  const { collection, id, onClose } = props;
+  const { collection, id, onClose, attached: Attached } = props;
   const { api } = useConsole();
   const { language } = useLanguage();
   const isNew = id === NEW;
@@ -83,7 +88,14 @@ export const ItemDialog = (props: Props) => {
     async (signal) => (isNew ? NOTHING : await loadItem(api, collection, id, signal)),
     [api, collection.path, id],
   );
-  if (loaded.data) return <ItemForm {...props} loaded={loaded.data} isNew={isNew} />;
+  const reload = (): void => {
+    loaded.reload();
+    props.onSaved();
+  };
+  if (loaded.data) {
+    const more = Attached && !isNew ? <Attached item={loaded.data.item} id={id} onChanged={reload} /> : null;
+    return <ItemForm {...props} loaded={loaded.data} isNew={isNew} more={more} />;
+  }
   return (
     <Dialog title={nameOf(collection.name, language)} onClose={onClose} wide>
       {loaded.error ? <FaultText error={loaded.error} /> : <Loading />}
@@ -115,7 +127,7 @@ const titleOf = (item: Json, id: string): string => {
   return typeof name === 'string' ? name : id;
 };
 
-type FormProps = Props & { readonly loaded: Loaded; readonly isNew: boolean };
+type FormProps = Props & { readonly loaded: Loaded; readonly isNew: boolean; readonly more: ReactNode };
 
 /** Saves and deletes; each says so and closes, or leaves its error. */
 const useActions = ({ collection, id, onClose, onSaved, loaded, isNew }: FormProps) => {
@@ -160,7 +172,7 @@ const useActions = ({ collection, id, onClose, onSaved, loaded, isNew }: FormPro
 };
 
 const ItemForm = (props: FormProps) => {
-  const { collection, id, onClose, loaded, isNew } = props;
+  const { collection, id, onClose, loaded, isNew, more } = props;
   const t = useTexts();
   const { language } = useLanguage();
   const { may, session } = useConsole();
@@ -211,6 +223,7 @@ const ItemForm = (props: FormProps) => {
           refused={error && refusedKey ? { key: refusedKey, text: faultText(error) } : undefined}
           isNew={isNew}
         />
+        {more}
       </Dialog>
       {question}
     </>
