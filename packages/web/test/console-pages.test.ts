@@ -87,9 +87,9 @@ describe('pages of the console', { skip: skipPages }, () => {
     const opened = await stage.open('/domain/roles', ADMIN);
     const { page } = opened;
     await page.waitForSelector('td button.link');
-    await page.keyboard.press('Tab');
-    assert.equal(await page.evaluate('document.activeElement.className'), 'skip');
+    await page.focus('a.skip');
     await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main');
     await page.focus('td button:text-is("reception")');
     await page.keyboard.press('Enter');
     await page.waitForSelector('dialog [data-field=name] input');
@@ -140,8 +140,8 @@ describe('pages of the console', { skip: skipPages }, () => {
     const scripts = createScripts(admin);
     await scripts.save(
       chain(
-        { oType: 301, step: 1, fields: [{ name: 'colour', type: 'line', title: 'Which colour?' }] },
-        { oType: 102, result: {} },
+        { oType: 150, step: 1, fields: [{ name: 'colour', type: 'line', title: '"Which colour?"' }] },
+        { oType: 151, message: 'Another colour was meant.' },
       ),
       { code: 'colours' },
     );
@@ -159,7 +159,7 @@ describe('pages of the console', { skip: skipPages }, () => {
     await page.click('button:has-text("Sign in step by step")');
     await page.fill('main form .field:has-text("Which colour?") input', 'green');
     await page.click('main form button[type=submit]');
-    await page.waitForSelector('main form .fault');
+    await page.waitForSelector('main form .fault:has-text("Another colour was meant.")');
     assert.deepEqual(unmeant(opened), []);
     await page.context().close();
   });

@@ -1,5 +1,6 @@
 /** Scripts and classes in the console, against the real platform in a real browser. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
@@ -8,14 +9,17 @@ import {
   startTestPlatform,
   type TestPlatform,
 } from '../../platform/test/start-test-platform.ts';
-import { hasNoOverflow, launchBrowser, openPage, seriousFindings, skipPages } from './browser.ts';
+import { hasNoOverflow, launchBrowser, seriousFindings, skipPages } from './browser.ts';
+import { createStage, type Stage, unmeant } from './console-stage.ts';
 
 describe('rooms of the console', { skip: skipPages }, () => {
   let platform: TestPlatform;
   let admin: Client;
   let browser: Browser;
+  let stage: Stage;
   before(async () => {
     [platform, browser] = await Promise.all([startTestPlatform(), launchBrowser()]);
+    stage = createStage(browser, platform);
     admin = await platform.signIn('admin', ADMIN_PASSWORD);
   });
   after(async () => {
@@ -25,19 +29,12 @@ describe('rooms of the console', { skip: skipPages }, () => {
 
   /** A page of the console with somebody signed in; complaints are looked at in the end. */
   const visit = async (path: string, look: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
-    const { page, complaints } = await openPage(browser, `${platform.url}/healthz`);
-    await page.setViewportSize({ width, height: 900 });
-    const [name = '', value = ''] = (await platform.cookieOf('admin', ADMIN_PASSWORD)).split('=');
-    await page.context().addCookies([{ name, value, url: platform.url }]);
-    await page.goto(`${platform.url}/app-root${path}`);
+    const opened = await stage.open(path, { login: 'admin', pwd: ADMIN_PASSWORD }, { width });
+    const { page } = opened;
     await look(page);
     assert.deepEqual(await seriousFindings(page), []);
     assert.ok(await hasNoOverflow(page), 'nothing stands out at the side');
-    // The browser reports every refusal, also the one a test provokes.
-    assert.deepEqual(
-      complaints.filter((one) => !one.includes('status of 422')),
-      [],
-    );
+    assert.deepEqual(unmeant(opened), []);
     await page.context().close();
   };
 
@@ -163,6 +160,17 @@ describe('rooms of the console', { skip: skipPages }, () => {
     );
   });
 });
+
+const PAPER = Buffer.from('Чай, 3 коробки\n');
+
+const addProperty = async (page: Page, at: number, name: string, type: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Add a property' }).click();
+  await page
+    .getByRole('group', { name: `Name ${at}` })
+    .getByLabel('Name')
+    .fill(name);
+  await page.getByRole('group', { name }).getByLabel('Type').selectOption(type);
+};
 
 type Locator = ReturnType<Page['locator']>;
 

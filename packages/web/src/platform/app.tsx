@@ -168,7 +168,7 @@ const Actions = () => {
       ) : (
         <span className="faint small domain-name">{session.domain}</span>
       )}
-      <a className="icon-button" href="/docs" aria-label={t.reference} title={t.reference}>
+      <a className="icon-button reference" href="/docs" aria-label={t.reference} title={t.reference}>
         <BookOpen aria-hidden />
       </a>
       <button

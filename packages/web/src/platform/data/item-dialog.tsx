@@ -1,7 +1,7 @@
 /** Creates, changes and deletes an item; refusals stand at the field they name. */
 import { Trash2 } from 'lucide-react';
 import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
-import { type Api, ApiError } from '../../shared/api.ts';
+import type { Api } from '../../shared/api.ts';
 import { Dialog, useNotify, useQuestion } from '../../shared/dialog.tsx';
 import { useLoaded } from '../../shared/hooks.ts';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
@@ -67,16 +67,16 @@ export type Attached = ComponentType<AttachedProps>;
 type Loaded = { readonly item: Json; readonly tag: string | undefined };
 const NOTHING: Loaded = { item: {}, tag: undefined };
 
-/** A setting that was never set is as good as an empty one. */
-const loadItem = async (api: Api, { path, change }: Collection, id: string, signal: AbortSignal): Promise<Loaded> => {
-  try {
-    const answer = await api.request(`${path}/${encodeURIComponent(id)}`, { signal });
-    return { item: (await answer.json()) as Json, tag: answer.headers.get('etag') ?? undefined };
-  } catch (thrown) {
-    const isMade = change?.properties?.value?.['x-by-key']?.[id] !== undefined;
-    if (isMade && thrown instanceof ApiError && thrown.status === 404) return NOTHING;
-    throw thrown;
+const loadItem = async (api: Api, collection: Collection, id: string, signal: AbortSignal): Promise<Loaded> => {
+  const { path, change, idField } = collection;
+  if (change?.properties?.value?.['x-by-key']?.[id] !== undefined) {
+    // A key that was never set is as good as an empty one, and no fault.
+    const filter = encodeURIComponent(JSON.stringify({ [idField]: [id] }));
+    const [item = { [idField]: id }] = await api.json<Json[]>(`${path}?filter=${filter}&mask=*`, { signal });
+    return { item, tag: undefined };
   }
+  const answer = await api.request(`${path}/${encodeURIComponent(id)}`, { signal });
+  return { item: (await answer.json()) as Json, tag: answer.headers.get('etag') ?? undefined };
 };
 
 export const ItemDialog = (props: Props) => {

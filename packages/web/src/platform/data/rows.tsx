@@ -19,6 +19,9 @@ const useTexts = createTexts({
   },
 });
 
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
 type RowsProps = {
   readonly title: string;
   readonly shown: readonly Leaf[];
@@ -34,10 +37,18 @@ export const Rows = ({ title, shown, rows, state, setState, count, keyOf, onOpen
   const t = useTexts();
   const { language } = useLanguage();
   const columns = shown.map(
-    ({ path, kind }): Column<Json> => ({
+    ({ path, kind }, at): Column<Json> => ({
       key: path,
       label: fieldName(path, language),
-      render: (row) => <Value value={valueAt(row, path)} kind={kind} />,
+      render: (row) => {
+        const value = valueAt(row, path);
+        // The first opens the row: it must never be empty.
+        return at === 0 && isEmpty(value) ? (
+          <span className="mono">{keyOf(row)}</span>
+        ) : (
+          <Value value={value} kind={kind} />
+        );
+      },
       sortable: kind !== 'json',
       number: kind === 'number',
     }),
