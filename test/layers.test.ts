@@ -147,6 +147,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/start-scripts': ['platform', 'kit'],
   'platform/start-sign-in': ['platform', 'kit'],
   'platform/nodes': ['kit/log', 'kit/service', 'kit/store/store', 'kit/ids'],
+  // Layers write through rest/save alone; what they may write is decided by the resources' own rules.
+  'platform/product-layer': [
+    'platform/codes',
+    'platform/auth/system-caller',
+    'platform/domains',
+    'platform/model',
+    'platform/nodes',
+    'platform/resources',
+    'platform/rest',
+    'kit',
+  ],
+  'platform/start-layers': ['platform', 'kit'],
   'platform/start-nodes': ['platform/nodes', 'platform/resources', 'platform/domains/types', 'kit/log', 'kit/service'],
   // Elements are handed what they act through; of other parts they know the types.
   'platform/scripts': [
@@ -163,6 +175,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/nodes',
     'platform/db-accounts',
     'platform/licence/licence',
+    'platform/product-layer/orders',
     'platform/http',
     'platform/domains',
     'platform/journal',

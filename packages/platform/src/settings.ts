@@ -76,6 +76,12 @@ export const PLATFORM_SETTINGS = {
     [],
     'Public keys of the vendor whose licences are taken: 32 bytes (Ed25519) as base64url each.',
   ),
+  'product.dir': text('', 'Folder of the archives of product layers of this site; empty: none can be installed.'),
+  'product.vendor_keys': list(
+    [],
+    'Public keys of the vendors whose layers are taken: 32 bytes (Ed25519) as base64url each.',
+  ),
+  'product.allow_unsigned': flag(false, 'Take layers without a signature; for development.'),
   'files.max_bytes': bytes('256 MiB', 'Largest attachment.'),
   'files.roots': list([], 'Folders that storages of type fs may lie in; the data folder always may.'),
 } satisfies Declaration;

@@ -42,6 +42,7 @@ import { prepareCompression } from './rest/compress.ts';
 import type { RestEndpoint } from './rest/endpoint.ts';
 import { resourceEndpoints } from './rest/mount.ts';
 import type { PLATFORM_SETTINGS } from './settings.ts';
+import { startLayers } from './start-layers.ts';
 import { createMessageServices, startInvites, startMail } from './start-mail.ts';
 import { openObserved } from './start-metrics.ts';
 import { openNodes, tellPlans } from './start-nodes.ts';
@@ -110,7 +111,8 @@ export const startPlatform = async (
   const signIn = stack.use(
     startSignIn({ values, platform, auth, log, services, scripts, nodes, ownUrl: () => ownUrl }),
   );
-  const more = [...scripts.endpoints, ...invites.endpoints, ...signIn.endpoints];
+  const layers = stack.use(startLayers({ values, platform, store, nodes, log, ownUrl: () => ownUrl }));
+  const more = [...layers.endpoints, ...scripts.endpoints, ...invites.endpoints, ...signIn.endpoints];
   const endpoints = createEndpoints(platform, nodes, auth, tokens, dbAccounts, more);
   const app = createApp(values, observed.watchers, log);
   mountEndpoints(app, endpoints, auth.gate);
@@ -124,6 +126,7 @@ export const startPlatform = async (
   const listening = await listen(app, { host: values.host, port: values.port, socket: around.socket });
   stack.defer(() => listening.close());
   ownUrl = listening.url;
+  layers.begin();
   const owned = stack.move();
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };

@@ -5,6 +5,7 @@ import { readSettings } from '@parley/kit/settings.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checkSupervisorSettings, SUPERVISOR_SETTINGS } from '../settings.ts';
 import { SERVICE_MAKERS } from '../supervisor/kinds.ts';
+import { createInstalled, createLayerMaker } from '../supervisor/layers.ts';
 import type { NodeRecord } from '../supervisor/node-state.ts';
 import { startServer } from '../supervisor/server.ts';
 
@@ -17,7 +18,10 @@ const superviseUntilSignal = async (kinds: readonly string[], context: CommandCo
     out.write(`${shown.padEnd(9)} ${url}  ready${restarts > 0 ? ' again' : ''}\n`);
   };
   const log = createLog('parley', 'warn');
-  await using server = await startServer({ settings, line, log, kinds, makers: SERVICE_MAKERS, onReady });
+  const dataDir = settings.data_dir;
+  const makers = { ...SERVICE_MAKERS, layer: createLayerMaker(dataDir) };
+  const installed = createInstalled(dataDir);
+  await using server = await startServer({ settings, line, log, kinds, makers, installed, onReady });
   await Promise.race([aborted(signal), server.ended]);
   return 0;
 };

@@ -15,6 +15,9 @@ export type NodeSpec = {
   readonly nodeArgs?: readonly string[];
   /** Its command line; the first word names the kind. */
   readonly args: readonly string[];
+  /** Its folder and its whole environment; those of this process where absent. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** What to run where nodes share one process. */
   readonly service?: Service;
   /** Where it accepts connections, when that outlives it. */
@@ -44,10 +47,11 @@ export type Child = {
 export type Launch = (spec: NodeSpec, hooks: ChildHooks) => Child;
 
 /** What makes two specs the same node, so that nothing has to be started anew. */
-export const keyOf = ({ module, args, socket, memoryLimitBytes }: NodeSpec): string =>
+export const keyOf = ({ module, args, socket, memoryLimitBytes, env }: NodeSpec): string =>
   JSON.stringify([
     module,
     args,
     socket && 'fd' in socket ? socket.fd : (socket?.front.port ?? 0),
     memoryLimitBytes ?? 0,
+    env ?? null,
   ]);

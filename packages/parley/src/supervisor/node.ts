@@ -134,7 +134,8 @@ const release = (node: NodeState): void => {
 };
 
 const cannotStart = (node: NodeState, code: number | null, parts: NodeParts): void => {
-  const isSettings = code === EXIT_CONFIG;
+  // A layer that ends so must not end the server with it.
+  const isSettings = code === EXIT_CONFIG && node.spec.kind !== 'layer';
   node.reason = isSettings ? 'cannot use these settings' : `ended with code ${code} before it served`;
   parts.log.error({ node: node.spec.name, code, reason: node.reason }, 'node cannot start');
   if (node.good && node.good !== node.spec) {

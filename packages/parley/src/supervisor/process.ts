@@ -12,6 +12,8 @@ export const launchProcess: Launch = (spec, hooks) => {
   const child = fork(spec.module, [...spec.args, ...held.map(() => `${SOCKET_OPTION}${SOCKET_FD}`)], {
     execPath: process.execPath,
     execArgv: [...process.execArgv, ...(spec.nodeArgs ?? [])],
+    ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
+    ...(spec.env === undefined ? {} : { env: { ...spec.env } }),
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...held],
   });

@@ -1,11 +1,15 @@
 /** Runs a node as a unit of this process: for small installs and tests. What a process would do, it does. */
+
 import { type Line, runService, type ToService } from '@parley/kit/service.ts';
 import type { Launch } from './child.ts';
+import { launchProcess } from './process.ts';
 
 type Listener = { hear(message: Partial<ToService>): void; gone(): void };
 
-export const launchUnit: Launch = ({ service, args, socket, name }, hooks) => {
-  if (!service) throw new Error(`${name} cannot run without a process of its own.`);
+export const launchUnit: Launch = (spec, hooks) => {
+  const { service, args, socket } = spec;
+  // Code of a layer never runs in the process of others.
+  if (!service) return launchProcess(spec, hooks);
   const listeners = new Set<Listener>();
   let isOpen = true;
   const end = (code: number | null, signal: string | null): void => {

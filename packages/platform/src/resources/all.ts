@@ -29,7 +29,7 @@ export type ResourcesParts = {
 };
 
 export type Resources = Readonly<
-  Record<'users' | 'roles' | 'classes' | 'settings' | 'domains' | 'configurations', Resource>
+  Record<'users' | 'roles' | 'classes' | 'svcscripts' | 'settings' | 'domains' | 'configurations', Resource>
 > & {
   readonly all: readonly Resource[];
 };
@@ -39,11 +39,12 @@ export const createResources = (parts: ResourcesParts): Resources => {
   const classes = createClasses(parts.classes);
   const domains = createDomainsResource(parts.domains);
   const configurations = createConfigurations(parts.configurations);
+  const svcscripts = createSvcscripts(parts.scripts);
   const all = [
     createStorages(parts.storages),
     users,
     classes,
-    createSvcscripts(parts.scripts),
+    svcscripts,
     integrationPoints,
     roles,
     contacts,
@@ -56,5 +57,5 @@ export const createResources = (parts: ResourcesParts): Resources => {
     settings,
     domains,
   ];
-  return { users, roles, classes, settings, domains, configurations, all };
+  return { users, roles, classes, svcscripts, settings, domains, configurations, all };
 };
