@@ -155,6 +155,13 @@ const entryOf = (
   );
 };
 
+/** Reads rows again, each when no write to it is under way. */
+const refreshAll = async (domain: DomainMemory, rows: readonly { kind: Kind; id: string }[]): Promise<void> => {
+  for (const { kind, id } of rows) {
+    await domain.locks.entity(`${kind}/${id}`, () => domain.refresh(kind, id));
+  }
+};
+
 const catchUp = async (domain: DomainMemory, seq: number): Promise<void> => {
   if (!(await domain.caughtUp(seq))) throw problem('unavailable', { retryAfterSec: 1 });
 };
@@ -171,7 +178,8 @@ const recovery = (
   const { reason, kind, id, key = '' } = thrown;
   if (along.some((change) => 'kind' in change && change.kind === kind && change.id === id)) throw thrown;
   if (reason === 'version') {
-    return () => domain.locks.entity(`${kind}/${id}`, () => domain.refresh(kind as Kind, id));
+    const rows = [{ kind: kind as Kind, id }, ...changed.map((each) => ({ kind: each.resource.kind, id: each.id }))];
+    return () => refreshAll(domain, rows);
   }
   // The feed brings it; its follower needs the locks that are free by now.
   if (reason === 'stale') return () => catchUp(domain, Number(key));
