@@ -13,7 +13,7 @@ type Place = {
   readonly host: string;
   readonly port: number;
 };
-type Handle = { readonly fd: number; close(): void };
+type Handle = { readonly fd: number; close(): void; getsockname(into: { port?: number }): number };
 type Held = { readonly socket: NonNullable<NodeSpec['socket']>; close(): Promise<void> };
 
 /**
@@ -28,7 +28,14 @@ const bind = async ({ host, port }: Place): Promise<Held | undefined> => {
   const { address, family } = await lookup(host === 'localhost' ? '127.0.0.1' : host);
   const handle = create(address, port, family === 6 ? 6 : 4);
   // A fault: the node will meet the same one and say what it is.
-  if (typeof handle === 'number' || handle.fd < 0) return undefined;
+  if (typeof handle === 'number') return undefined;
+  // A port that is taken is told only to who listens, and until then the socket has no address.
+  const bound: { port?: number } = {};
+  const isBound = handle.fd >= 0 && handle.getsockname(bound) === 0 && (bound.port ?? 0) > 0;
+  if (!isBound) {
+    handle.close();
+    return undefined;
+  }
   return { socket: { fd: handle.fd }, close: async () => handle.close() };
 };
 
