@@ -1,0 +1,29 @@
+/** Everything that is fuzzed. */
+import { archives, containers, waves } from './audio.ts';
+import { claims, licences, manifests, merges, scripts, settings, templates, tokens } from './documents.ts';
+import { bodies, uploads } from './forms.ts';
+import { lists, patterns, routes } from './lists.ts';
+import type { Target } from './target.ts';
+import { addresses, events, requests } from './wire.ts';
+
+export const TARGETS: readonly Target[] = [
+  uploads,
+  bodies,
+  lists,
+  patterns,
+  routes,
+  merges,
+  scripts,
+  templates,
+  settings,
+  manifests,
+  claims,
+  licences,
+  tokens,
+  waves,
+  containers,
+  archives,
+  addresses,
+  requests,
+  events,
+];
