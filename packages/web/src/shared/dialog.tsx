@@ -9,8 +9,8 @@ import {
   type ReactNode,
   useCallback,
   useContext,
-  useEffect,
   useId,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -38,7 +38,8 @@ export const Dialog = ({ title, onClose, children, onSubmit, actions, wide = fal
   const t = useTexts();
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Closed while it is still in the document: only then the focus goes back to where it came from.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (!dialog?.open) dialog?.showModal();
     return () => dialog?.close();
