@@ -153,7 +153,7 @@ describe('pages of the console', { skip: skipPages }, () => {
     const { page } = opened;
     await page.waitForSelector('a:has-text("Continue with Example Id")');
     assert.deepEqual(
-      await page.locator('main a.button').evaluateAll('(links) => links.map((link) => link.getAttribute("href"))'),
+      await page.evaluate('[...document.querySelectorAll("main a.button")].map((link) => link.getAttribute("href"))'),
       ['/oauth/redirect/openid'],
     );
     await page.click('button:has-text("Sign in step by step")');

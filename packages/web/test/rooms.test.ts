@@ -31,6 +31,7 @@ describe('rooms of the console', { skip: skipPages }, () => {
   const visit = async (path: string, look: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
     const opened = await stage.open(path, { login: 'admin', pwd: ADMIN_PASSWORD }, { width });
     const { page } = opened;
+    page.setDefaultTimeout(MAX_WAIT_MS);
     await look(page);
     assert.deepEqual(await seriousFindings(page), []);
     assert.ok(await hasNoOverflow(page), 'nothing stands out at the side');
@@ -159,8 +160,70 @@ describe('rooms of the console', { skip: skipPages }, () => {
       360,
     );
   });
+
+  it('makes a class under another, a row in it, and attaches a file that comes back as it was', async () => {
+    const parent = await admin.call('POST', 'design/classes', {
+      body: {
+        classname: 'shop/Thing',
+        storage_mode: 'abstract',
+        properties: [{ name: 'title', caption: 'Title', data_type: 'string', required: true }],
+      },
+    });
+    assert.equal(parent.status, 200, parent.text);
+    await visit('/design/classes/new', async (page) => {
+      await page.getByLabel('Class name').fill('shop/Order');
+      await page.getByRole('dialog').getByLabel('Parent').selectOption({ label: 'shop/Thing' });
+      await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('heading', { name: 'shop/Order' }).waitFor();
+      await page.getByRole('cell', { name: 'shop/Thing' }).waitFor();
+      await addProperty(page, 1, 'state', 'enum');
+      await page.getByRole('group', { name: 'state' }).getByLabel('Words').fill('open\nclosed');
+      await addProperty(page, 2, 'paper', 'attachment');
+      await addProperty(page, 3, 'amount', 'integer');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Saved.').waitFor();
+      await page.getByRole('link', { name: 'Rows' }).click();
+      await page.getByRole('button', { name: 'Create' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.locator('[data-field="title"] :is(input, textarea)').fill('Tea');
+      await dialog.locator('[data-field="state"] select').selectOption('open');
+      await dialog.locator('[data-field="amount"] input').fill('3');
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: 'Tea' }).click();
+      await dialog
+        .getByLabel('File for paper')
+        .setInputFiles({ name: 'Счёт.txt', mimeType: 'text/plain', buffer: PAPER });
+      await dialog.getByRole('button', { name: 'Upload' }).click();
+      await dialog.getByText('Счёт.txt').waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        dialog.getByRole('link', { name: 'Download' }).click(),
+      ]);
+      assert.equal(download.suggestedFilename(), 'Счёт.txt');
+      assert.deepEqual(await readFile(await download.path()), PAPER);
+      // The row changed under the open form, which still saves.
+      await dialog.locator('[data-field="state"] select').selectOption('closed');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('cell', { name: 'closed' }).waitFor();
+    });
+    const rows = (await admin.call('GET', 'model/shop/Order')).body;
+    assert.deepEqual([rows.length, rows[0].title, rows[0].state, rows[0].amount], [1, 'Tea', 'closed', 3]);
+    assert.equal(rows[0].paper.size, PAPER.length);
+  });
+
+  it('shows at the property what is refused of a class', async () => {
+    const made = await admin.call('POST', 'design/classes', { body: { classname: 'Bad' } });
+    const look = async (page: Page): Promise<void> => {
+      await addProperty(page, 1, 'not good', 'string');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByRole('group', { name: 'not good' }).locator('[aria-invalid="true"]').waitFor();
+    };
+    await visit(`/design/classes/${made.body.id}`, look, 360);
+  });
 });
 
+/** What is not there by then does not come. */
+const MAX_WAIT_MS = 20_000;
 const PAPER = Buffer.from('Чай, 3 коробки\n');
 
 const addProperty = async (page: Page, at: number, name: string, type: string): Promise<void> => {
@@ -169,7 +232,7 @@ const addProperty = async (page: Page, at: number, name: string, type: string): 
     .getByRole('group', { name: `Name ${at}` })
     .getByLabel('Name')
     .fill(name);
-  await page.getByRole('group', { name }).getByLabel('Type').selectOption(type);
+  await page.getByRole('group', { name, exact: true }).getByLabel('Type').selectOption(type);
 };
 
 type Locator = ReturnType<Page['locator']>;
@@ -190,9 +253,10 @@ const connect = async (page: Page, from: number, path: string, to: number): Prom
 };
 
 const drag = async (page: Page, place: Locator, dx: number, dy: number): Promise<void> => {
-  const box = (await place.boundingBox())!;
-  await page.mouse.move(box.x + box.width / 2, box.y + 12);
+  // Waits until it stands still.
+  await place.hover();
+  const { x, y } = await middleOf(place);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width / 2 + dx, box.y + 12 + dy, { steps: 8 });
+  await page.mouse.move(x + dx, y + dy, { steps: 8 });
   await page.mouse.up();
 };

@@ -44,6 +44,7 @@ export const GROUPS: readonly Group[] = [
     collections: {
       'master/domains': { en: 'Domains', ru: 'Домены' },
       'master/configurations': { en: 'Configurations', ru: 'Конфигурации' },
+      'domain/product_layer': { en: 'Product layers', ru: 'Слои продукта' },
     },
   },
   {
