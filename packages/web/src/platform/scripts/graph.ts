@@ -62,20 +62,37 @@ const isPlaced = ({ oLeft, oTop }: Json): boolean => typeof oLeft === 'number' &
 
 /** Places for all: those that were given, else in columns by how many steps they are from the start. */
 export const placesOf = (objects: readonly ScriptObject[], types: TypesById): ReadonlyMap<number, Point> => {
-  const places = new Map<number, Point>();
+  const given = objects.filter(isPlaced);
+  const places = new Map(given.map(({ oId, oLeft, oTop }) => [oId, { x: Number(oLeft), y: Number(oTop) }]));
+  const taken = given.map((object) => ({
+    ...places.get(object.oId)!,
+    height: heightOf(object, types.get(object.oType)),
+  }));
   const columns = columnsOf(objects, types);
-  const bottoms = new Map<number, number>();
   for (const object of objects) {
-    if (isPlaced(object)) {
-      places.set(object.oId, { x: Number(object.oLeft), y: Number(object.oTop) });
-      continue;
-    }
-    const column = columns.get(object.oId) ?? 0;
-    const y = bottoms.get(column) ?? 0;
-    places.set(object.oId, { x: column * COLUMN_PX, y });
-    bottoms.set(column, y + heightOf(object, types.get(object.oType)) + GAP_PX);
+    if (places.has(object.oId)) continue;
+    const height = heightOf(object, types.get(object.oType));
+    const place = freePlace({ x: (columns.get(object.oId) ?? 0) * COLUMN_PX, y: 0 }, height, taken);
+    places.set(object.oId, place);
+    taken.push({ ...place, height });
   }
   return places;
+};
+
+type Box = Point & { readonly height: number };
+
+/** The first place from there downwards where a node of this height covers no other. */
+const freePlace = ({ x, y }: Point, height: number, taken: readonly Box[]): Point => {
+  const inTheWay = taken
+    .filter((one) => Math.abs(one.x - x) < NODE_WIDTH + GAP_PX)
+    .sort((left, right) => left.y - right.y);
+  return inTheWay.reduce(
+    (place, one) =>
+      place.y < one.y + one.height + GAP_PX && one.y < place.y + height + GAP_PX
+        ? { x, y: one.y + one.height + GAP_PX }
+        : place,
+    { x, y },
+  );
 };
 
 const columnsOf = (objects: readonly ScriptObject[], types: TypesById): Map<number, number> => {
@@ -103,20 +120,9 @@ export const newObject = (
   const oId = Math.max(0, ...objects.map((object) => object.oId)) + 1;
   const places = placesOf(objects, types);
   const before = after === undefined ? undefined : places.get(after);
-  const bottom = Math.max(
-    0,
-    ...objects.map((object) => (places.get(object.oId)?.y ?? 0) + heightOf(object, types.get(object.oType))),
-  );
-  const wanted = before
-    ? { x: before.x + COLUMN_PX, y: before.y }
-    : { x: 0, y: objects.length === 0 ? 0 : bottom + GAP_PX };
-  const place = freePlace(wanted, [...places.values()]);
-  return { oId, oType: type.oType, name: '', oLeft: Math.round(place.x), oTop: Math.round(place.y) };
-};
-
-const STEP_DOWN_PX = 110;
-
-const freePlace = ({ x, y }: Point, taken: readonly Point[]): Point => {
-  const isTaken = taken.some((one) => Math.abs(one.x - x) < NODE_WIDTH && Math.abs(one.y - y) < STEP_DOWN_PX - 1);
-  return isTaken ? freePlace({ x, y: y + STEP_DOWN_PX }, taken) : { x, y };
+  const wanted = before ? { x: before.x + COLUMN_PX, y: before.y } : { x: 0, y: 0 };
+  const taken = objects.map((each) => ({ ...places.get(each.oId)!, height: heightOf(each, types.get(each.oType)) }));
+  const made = { oId, oType: type.oType, name: '' };
+  const place = freePlace(wanted, heightOf(made, type), taken);
+  return { ...made, oLeft: Math.round(place.x), oTop: Math.round(place.y) };
 };

@@ -7,8 +7,13 @@ import { type Around, KeyInputs, withKey } from './key-inputs.tsx';
 import { titleOf, typeName } from './texts.ts';
 
 const useTexts = createTexts({
-  en: { name: 'Name', info: 'What it is for', remove: 'Remove this element' },
-  ru: { name: 'Имя', info: 'Для чего', remove: 'Убрать элемент' },
+  en: {
+    name: 'Name',
+    info: 'What it is for',
+    remove: 'Remove this element',
+    keys: (title: string) => `Keys of ${title}`,
+  },
+  ru: { name: 'Имя', info: 'Для чего', remove: 'Убрать элемент', keys: (title: string) => `Ключи элемента ${title}` },
 });
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -30,7 +35,7 @@ export const ObjectForm = ({ object, type, around, mayWrite, onChange, onRemove 
     around.fault === undefined || Object.keys(type?.keys ?? {}).some((key) => isAt(around.fault!.key, key));
   return (
     <fieldset className="stack plain" disabled={!mayWrite}>
-      <legend className="unseen">{titleOf(object, type, language)}</legend>
+      <legend className="unseen">{t.keys(titleOf(object, type, language))}</legend>
       <h2>
         {object.oId} · {typeName(type, object.oType, language)}
       </h2>
