@@ -29,6 +29,7 @@ const onEscaped = (thrown: unknown): void => {
   const what = `escaped: ${thrown instanceof Error ? thrown.stack : String(thrown)}`;
   process.send!({ findings: [{ no: current, what }], done: false } satisfies FromChild);
 };
+process.on('disconnect', () => process.exit(1));
 process.on('uncaughtException', onEscaped);
 process.on('unhandledRejection', onEscaped);
 

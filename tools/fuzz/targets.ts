@@ -1,4 +1,5 @@
 /** Everything that is fuzzed. */
+import { api } from './api.ts';
 import { archives, containers, waves } from './audio.ts';
 import { claims, licences, manifests, merges, scripts, settings, templates, tokens } from './documents.ts';
 import { bodies, uploads } from './forms.ts';
@@ -26,4 +27,5 @@ export const TARGETS: readonly Target[] = [
   addresses,
   requests,
   events,
+  api,
 ];
