@@ -5,7 +5,9 @@ import { readCommandLine } from '@parley/kit/command-line.ts';
 import type { Command, CommandContext } from './command.ts';
 import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
+import { journalCommand } from './commands/journal.ts';
 import { keysCommand } from './commands/keys.ts';
+import { layerCommand } from './commands/layer.ts';
 import { licenceCommand } from './commands/licence.ts';
 import { modelsCommand } from './commands/models.ts';
 import { sampleCommand } from './commands/sample.ts';
@@ -23,8 +25,10 @@ const COMMANDS: readonly Command[] = [
   scriptCommand,
   configCommand,
   licenceCommand,
+  layerCommand,
   backupCommand,
   restoreCommand,
+  journalCommand,
 ];
 
 const EXIT_USAGE = 64;

@@ -26,6 +26,8 @@ export type Reply = {
 
 export type Administrator = {
   call(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** What a request of its own needs. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The same session at another platform. */
   at(url: string): Administrator;
 };
@@ -66,6 +68,7 @@ const createAdministrator = (url: string, token: string): Administrator => ({
     const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : JSON_BODY) };
     return await ask(`${url}/rest/v1/${path}`, method, headers, body);
   },
+  headers: { authorization: `Bearer ${token}` },
   at: (other) => createAdministrator(other, token),
 });
 
