@@ -5,6 +5,7 @@ import { readCommandLine } from '@parley/kit/command-line.ts';
 import type { Command, CommandContext } from './command.ts';
 import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
+import { domainCommand } from './commands/domain.ts';
 import { journalCommand } from './commands/journal.ts';
 import { keysCommand } from './commands/keys.ts';
 import { layerCommand } from './commands/layer.ts';
@@ -13,6 +14,7 @@ import { modelsCommand } from './commands/models.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { scriptCommand } from './commands/script.ts';
 import { platformCommand, speechCommand, startCommand } from './commands/start.ts';
+import { userCommand } from './commands/user.ts';
 import { refuseUnknownSettings } from './known-settings.ts';
 
 const COMMANDS: readonly Command[] = [
@@ -29,6 +31,8 @@ const COMMANDS: readonly Command[] = [
   backupCommand,
   restoreCommand,
   journalCommand,
+  domainCommand,
+  userCommand,
 ];
 
 const EXIT_USAGE = 64;

@@ -99,7 +99,7 @@ describe('nodes of installed layers', () => {
       'be recycled',
     );
     await isSeen('broken_1', ({ reason }) => reason === 'ended with code 3 before it served', 'say why');
-    await isSeen('mad_1', ({ reason }) => reason === 'cannot use these settings', 'say why');
+    await isSeen('mad_1', ({ reason }) => reason === 'ended with code 78 before it served', 'say why');
     const { dtStart } = await isSeen('still_1', (item) => item.dtStart !== null, 'start');
     await isSeen('still_1', (item) => item.status === 'inactive', 'be told as standing still');
     await isSeen('still_1', (item) => item.dtStart > dtStart, 'be started again');

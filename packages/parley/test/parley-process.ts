@@ -73,8 +73,8 @@ const createAdministrator = (url: string, token: string): Administrator => ({
 });
 
 /** What a sign-in with a password is answered. */
-export const trySignIn = (url: string, login: string, pwd: string): Promise<Reply> =>
-  ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, { domain: 'master', login, pwd, session_type: 'token' });
+export const trySignIn = (url: string, login: string, pwd: string, domain = 'master'): Promise<Reply> =>
+  ask(`${url}/rest/v1/iam/sessions`, 'POST', JSON_BODY, { domain, login, pwd, session_type: 'token' });
 
 /** Signs in at a platform. */
 export const signInAt = async (url: string): Promise<Administrator> => {
