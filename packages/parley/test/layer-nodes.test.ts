@@ -44,7 +44,7 @@ describe('nodes of installed layers', () => {
       'platform.log.level': 'silent',
       admin_password: PASSWORD,
       'supervisor.server': 'main',
-      'supervisor.heartbeat': '100ms',
+      'supervisor.heartbeat': '1s',
     };
     const line = readCommandLine(Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`));
     const ready = Promise.withResolvers<string>();

@@ -12,7 +12,7 @@ import { within } from '@parley/kit/testing/wait.ts';
 const BIN = fileURLToPath(new URL('../bin/parley.js', import.meta.url));
 const JSON_BODY = { 'content-type': 'application/json' };
 /** A node that is started again on a busy machine. */
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 export const PASSWORD = 'Administrator-1';
 /** A start of a service on a busy machine. */
 const START_MS = 60_000;
@@ -97,7 +97,7 @@ export const startParley = async (
     'speech.registry.first_start': 'demo',
     'speech.log.level': 'fatal',
     'platform.log.level': 'fatal',
-    'supervisor.heartbeat': '300ms',
+    'supervisor.heartbeat': '1s',
     secret_key: '00'.repeat(32),
     ...settings,
   };
