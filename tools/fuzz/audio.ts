@@ -2,14 +2,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { MediaOptions } from '@parley/speech/audio/audio.ts';
 import { readRecording } from '@parley/speech/audio/recording.ts';
 import { DownloadFault } from '@parley/speech/models/fault.ts';
 import { unpackArchive } from '@parley/speech/models/unpack.ts';
-import { pack } from 'tar-stream';
 import type { Random } from './random.ts';
 import type { OpenTarget, Target } from './target.ts';
 
@@ -104,14 +102,30 @@ export const containers: Target = {
   },
 };
 
-const tarOf = async (random: Random): Promise<Buffer> => {
-  const packed = pack();
-  for (const name of random.list(5, () => random.pick(['a', 'b/c', '../x', '/x', './a', 'a/../../b', random.text()]))) {
-    const type = random.chance(0.8) ? 'file' : random.pick(['directory', 'symlink', 'link', 'fifo'] as const);
-    packed.entry({ name, type, linkname: '/etc/passwd' }, type === 'file' ? random.text() : '');
-  }
-  packed.finalize();
-  return buffer(packed);
+const TAR_BLOCK = 512;
+const NAMES = ['a', 'b/c', '../x', '/x', './a', 'a/../../b'];
+/** File, folder, hard link, symbolic link, pipe, device, long name of GNU, extended header. */
+const TAR_TYPES = ['0', '0', '0', '5', '1', '2', '6', '3', 'L', 'x'];
+
+/** A member of a ustar archive (POSIX.1-1988): a head with its sum, and the content in whole blocks. */
+const memberOf = (name: string, type: string, content: Buffer): Buffer => {
+  const head = Buffer.alloc(TAR_BLOCK);
+  const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
+  head.write(name, 0, 100);
+  head.write(octal(0o644, 8) + octal(0, 8) + octal(0, 8) + octal(content.length, 12) + octal(0, 12), 100);
+  head.write(`        ${type}/etc/passwd`, 148);
+  head.write('ustar\0' + '00', 257);
+  const sum = head.reduce((total, byte) => total + byte, 0);
+  head.write(`${octal(sum, 7)} `, 148);
+  return Buffer.concat([head, content, Buffer.alloc((TAR_BLOCK - (content.length % TAR_BLOCK)) % TAR_BLOCK)]);
+};
+
+const tarOf = (random: Random): Buffer => {
+  const members = random.list(5, () => {
+    const name = random.chance(0.7) ? random.pick(NAMES) : random.text();
+    return memberOf(name, random.pick(TAR_TYPES), Buffer.from(random.text()));
+  });
+  return Buffer.concat([...members, Buffer.alloc(random.chance(0.9) ? 2 * TAR_BLOCK : 0)]);
 };
 
 export const archives: Target = {
@@ -123,7 +137,7 @@ export const archives: Target = {
     const into = join(folder, 'into');
     return {
       run: async (random) => {
-        const tar = await tarOf(random);
+        const tar = tarOf(random);
         const [kind, whole] = random.chance(0.5) ? (['tar', tar] as const) : (['tar.gz', gzipSync(tar)] as const);
         writeFileSync(archive, random.chance(0.5) ? whole : random.mutate(whole));
         mkdirSync(into);

@@ -1,4 +1,5 @@
 /** Documents that are checked before they count: scripts, settings, manifests of models, licences, signed tokens. */
+import { generateKeyPairSync, type JsonWebKey, sign } from 'node:crypto';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
 import { MalformedLicence, readLicence, termsAt } from '@parley/platform/licence/document.ts';
@@ -16,7 +17,6 @@ import { createScriptChecks } from '@parley/platform/scripts/validate.ts';
 import { PLATFORM_SETTINGS } from '@parley/platform/settings.ts';
 import { ManifestFault, parseManifest } from '@parley/speech/models/manifest.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
-import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
 
@@ -222,10 +222,11 @@ export const licences: Target = {
   weight: 0.5,
   open: async () => {
     const vendor = await createVendorKey();
-    const pair = await generateKeyPair('ECDH-ES+A256KW', { crv: 'X25519', extractable: true });
-    const { d: _private, ...key } = await exportJWK(pair.privateKey);
+    const pair = generateKeyPairSync('x25519');
+    const key = pair.publicKey.export({ format: 'jwk' }) as { kty: string };
+    const privateKey = pair.privateKey.toCryptoKey({ name: 'X25519' }, true, ['deriveBits']);
     const token = await issueLicence(CLAIMS, { installation: 'i', key }, vendor.privateKey, 1);
-    const parts = { installation: 'i', key: pair.privateKey as CryptoKey, vendorKeys: [vendor.publicKey] };
+    const parts = { installation: 'i', key: privateKey, vendorKeys: [vendor.publicKey] };
     await openEnvelope(token, parts);
     return {
       run: (random) => openEnvelope(mutateToken(random, token), parts),
@@ -242,14 +243,12 @@ export const tokens: Target = {
   name: 'jwt',
   weight: 0.5,
   open: async () => {
-    const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-    const key = await exportJWK(publicKey);
-    const good = await new SignJWT({ sub: 'a' })
-      .setProtectedHeader({ alg: 'ES256' })
-      .setIssuer('i')
-      .setAudience('a')
-      .setExpirationTime('1y')
-      .sign(privateKey);
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key: JsonWebKey = publicKey.export({ format: 'jwk' });
+    const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const signed = `${encode({ alg: 'ES256' })}.${encode({ sub: 'a', iss: 'i', aud: 'a', exp: 4_000_000_000 })}`;
+    const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    const good = `${signed}.${signature.toString('base64url')}`;
     const context: Partial<ElementContext> = {
       render: async (template) => template,
       renderText: async (template) => String(template),
@@ -259,6 +258,8 @@ export const tokens: Target = {
       services: {},
     };
     const object = { oId: 1, oType: 170, key, iss: 'i', aud: 'a', save: 'claims' };
+    // The one that nobody changed is taken.
+    await jwtVerification.run(context as ElementContext, { ...object, token: good } as ScriptObject);
     return {
       run: (random) => {
         const given = random.chance(0.9)

@@ -6,9 +6,10 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readUpload } from '@parley/kit/http/upload.ts';
 import { openUpload, readDocument } from '@parley/platform/http/body.ts';
-import type { FastifyRequest } from 'fastify';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
+
+type Request = Parameters<typeof readUpload>[0];
 
 const HEADS = [
   'Content-Disposition: form-data; name="file"; filename="a.wav"',
@@ -52,7 +53,7 @@ const contentOf = (random: Random): { type: string; body: Buffer } => {
 };
 
 /** A request with this body, in pieces as they might come. `complete` as Node's own has it, at the end. */
-const requestOf = (random: Random, { type, body }: { type: string; body: Buffer }): FastifyRequest => {
+const requestOf = (random: Random, { type, body }: { type: string; body: Buffer }): Request => {
   const pieces: Buffer[] = [];
   for (let at = 0; at < body.length; ) {
     const size = random.chance(0.5) ? body.length : 1 + random.int(40);
@@ -67,7 +68,7 @@ const requestOf = (random: Random, { type, body }: { type: string; body: Buffer 
   raw.once('end', () => {
     raw.complete = true;
   });
-  return { raw, headers: raw.headers } as unknown as FastifyRequest;
+  return { raw, headers: raw.headers } as unknown as Request;
 };
 
 export const uploads: Target = {
