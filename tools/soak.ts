@@ -1,4 +1,5 @@
 /** `npm run soak -- NAME [options]`: the long form of what `npm test` proves shortly. Each prints what it saw. */
+import { runBackup } from './soak/backup.ts';
 import { runJobsKill } from './soak/jobs-kill.ts';
 import { runMemory } from './soak/memory.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
@@ -8,6 +9,7 @@ import { runScripts } from './soak/scripts.ts';
 import { runServers } from './soak/servers.ts';
 
 const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  backup: runBackup,
   memory: runMemory,
   'jobs-kill': runJobsKill,
   reload: runReload,

@@ -45,7 +45,9 @@ export const openPlatformSession = async (
   const pwd = values.admin_password || passwordIn(values.data_dir, login);
   if (pwd === '') throw new Error(`Set PARLEY_ADMIN_PASSWORD to the password of "${login}".`);
   const call = createCall(url, signal);
-  const signedIn = await call('POST', 'iam/sessions', { login, pwd, session_type: 'token' });
+  // Without a domain it would be the only working domain, where there is one; the first administrator is the master's.
+  const home = login === values.admin_login ? { domain: values['bootstrap.domain'] } : {};
+  const signedIn = await call('POST', 'iam/sessions', { ...home, login, pwd, session_type: 'token' });
   if (signedIn.status !== 200) {
     throw new Error(
       `The platform did not let "${login}" in: ${messageOf(signedIn)} (PARLEY_ADMIN_PASSWORD says the password).`,

@@ -22,9 +22,14 @@ export const domainCommand: Command = {
     const made = (await session.ask('POST', 'master/domains', { name })) as { id: string };
     context.out.write(`${made.id}\n`);
     if (values.admin === undefined) return 0;
-    await using inside = await openPlatformSession(context, { url: values.url, domain: name });
+    await session.ask('PATCH', 'iam/sessions/current', { domain: name });
     const pwd = randomBytes(18).toString('base64url');
-    await inside.ask('POST', 'iam/users', { login: values.admin, name: values.admin, pwd, opts: { roles: ['admin'] } });
+    await session.ask('POST', 'iam/users', {
+      login: values.admin,
+      name: values.admin,
+      pwd,
+      opts: { roles: ['admin'] },
+    });
     context.out.write(`${pwd}\n`);
     return 0;
   },
