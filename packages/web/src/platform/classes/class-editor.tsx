@@ -10,6 +10,7 @@ import { PageTitle } from '../../shared/layout.tsx';
 import { Badge, Loading } from '../../shared/parts.tsx';
 import { useConsole } from '../account/console.tsx';
 import type { Collection } from '../data/collections.ts';
+import type { Leaf } from '../data/schema.ts';
 import { SchemaForm } from '../data/schema-form.tsx';
 import { detailsOf, FaultText, fieldOf, useFaultText, useRun } from '../faults.tsx';
 import { type ClassDraft, fieldsOf, type LoadedClass, loadClass, useClassDraft } from './class-draft.ts';
@@ -48,6 +49,8 @@ const useTexts = createTexts({
     integrity: 'How writes are made sure of',
     cache: 'What stays in memory',
     modes: 'Parent and modes',
+    names: 'Names',
+    options: 'Options',
     readOnly: 'Your roles let you look at this, not change it.',
   },
   ru: {
@@ -68,6 +71,8 @@ const useTexts = createTexts({
     integrity: 'Как подтверждается запись',
     cache: 'Что остаётся в памяти',
     modes: 'Родитель и режимы',
+    names: 'Имена',
+    options: 'Параметры',
     readOnly: 'Ваши роли разрешают смотреть это, но не менять.',
   },
 });
@@ -102,6 +107,7 @@ const Editor = ({ loaded, classes, collection }: EditorProps) => {
   const field = error && fieldOf(error);
   const refused =
     error && leaves.some(({ path }) => path === field) ? { key: field!, text: faultText(error) } : undefined;
+  const fields = { draft, mayWrite, refused };
   const save = (): Promise<void> =>
     run(async () => {
       if (await draft.save()) notify({ kind: 'good', text: t.saved });
@@ -114,18 +120,7 @@ const Editor = ({ loaded, classes, collection }: EditorProps) => {
       <Toolbar entity={loaded.entity} draft={draft} mayWrite={mayWrite} isBusy={isBusy} onSave={() => void save()} />
       {mayWrite ? null : <p className="warning-box">{t.readOnly}</p>}
       {error && !refused ? <FaultText error={error} {...(field === undefined ? {} : { field })} /> : null}
-      <fieldset className="card stack plain-card" disabled={!mayWrite}>
-        <legend className="unseen">{collection.name}</legend>
-        <SchemaForm
-          collection={collection.name}
-          leaves={leaves}
-          raw={draft.raw}
-          onChange={draft.setRaw}
-          inputFaults={draft.inputFaults}
-          refused={refused}
-          isNew={false}
-        />
-      </fieldset>
+      <Fields leaves={leaves.filter(({ path }) => !isOption(path))} title={t.names} {...fields} />
       <Modes id={id} draft={draft} classes={classes} mayWrite={mayWrite} />
       <PropertyList
         properties={draft.properties}
@@ -134,9 +129,35 @@ const Editor = ({ loaded, classes, collection }: EditorProps) => {
         mayWrite={mayWrite}
         onChange={draft.setProperties}
       />
+      <Fields leaves={leaves.filter(({ path }) => isOption(path))} title={t.options} {...fields} />
     </div>
   );
 };
+
+const isOption = (path: string): boolean => path.startsWith('opts') || path.startsWith('ext');
+
+type FieldsProps = {
+  readonly title: string;
+  readonly leaves: readonly Leaf[];
+  readonly draft: ClassDraft;
+  readonly mayWrite: boolean;
+  readonly refused: { readonly key: string; readonly text: string } | undefined;
+};
+
+const Fields = ({ title, leaves, draft, mayWrite, refused }: FieldsProps) => (
+  <fieldset className="card stack plain-card" disabled={!mayWrite}>
+    <legend className="unseen">{title}</legend>
+    <SchemaForm
+      collection="design/classes"
+      leaves={leaves}
+      raw={draft.raw}
+      onChange={draft.setRaw}
+      inputFaults={draft.inputFaults}
+      refused={refused}
+      isNew={false}
+    />
+  </fieldset>
+);
 
 type ModesProps = {
   readonly id: string;

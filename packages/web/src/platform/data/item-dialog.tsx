@@ -120,7 +120,7 @@ const inputsOf = ({ create, change, idField }: Collection, id: string, ownId: st
   return leaves.filter(({ path, schema: { readOnly } }) => !readOnly && isAsked(path));
 };
 
-const NAMES = ['login', 'code', 'name', 'displayname', 'classname', 'instance', 'key'];
+const NAMES = ['login', 'code', 'name', 'displayname', 'classname', 'instance', 'key', 'title'];
 
 const titleOf = (item: Json, id: string): string => {
   const name = NAMES.map((one) => item[one]).find((value) => typeof value === 'string' && value !== '');

@@ -71,6 +71,8 @@ export type CanvasProps = {
 const NODE_TYPES = { element: ElementNode };
 const FIT = { maxZoom: 1, padding: 0.15 };
 const MIN_ZOOM = 0.15;
+/** At first letters shall be readable, even if not everything is in sight. */
+const FIRST_FIT = { ...FIT, minZoom: 0.5 };
 
 export const Canvas = (props: CanvasProps) => (
   <ReactFlowProvider>
@@ -203,7 +205,7 @@ const Flow = (props: CanvasProps) => {
         connectionRadius={30}
         minZoom={MIN_ZOOM}
         fitView
-        fitViewOptions={FIT}
+        fitViewOptions={FIRST_FIT}
         proOptions={{ hideAttribution: true }}
         ariaLabelConfig={{
           'node.a11yDescription.default': t.node,

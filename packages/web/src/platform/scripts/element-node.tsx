@@ -24,7 +24,8 @@ export const ElementNode = ({ data, selected }: NodeProps<FlowNode>) => {
   const t = useScriptTexts();
   const { language } = useLanguage();
   const { object, type, fault, visit, mayWrite } = data;
-  const transfers = transfersOf(object, type?.keys ?? {});
+  // Notes stand beside the flow; what leads on from one is rare.
+  const transfers = transfersOf(object, type?.keys ?? {}).filter(({ to }) => !type?.is_note || to !== 0);
   const name = typeof object.name === 'string' ? object.name : '';
   const text = type?.is_note && typeof object.text === 'string' ? object.text : '';
   return (

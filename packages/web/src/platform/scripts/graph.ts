@@ -68,15 +68,45 @@ export const placesOf = (objects: readonly ScriptObject[], types: TypesById): Re
     ...places.get(object.oId)!,
     height: heightOf(object, types.get(object.oType)),
   }));
-  const columns = columnsOf(objects, types);
-  for (const object of objects) {
-    if (places.has(object.oId)) continue;
+  const unplaced = objects.filter((object) => !isPlaced(object));
+  const columnOf = columnsOf(objects, types);
+  const tops = bandTopsOf(unplaced, types, columnOf);
+  for (const object of unplaced) {
     const height = heightOf(object, types.get(object.oType));
-    const place = freePlace({ x: (columns.get(object.oId) ?? 0) * COLUMN_PX, y: 0 }, height, taken);
+    const column = columnOf.get(object.oId) ?? 0;
+    const y = tops[Math.floor(column / COLUMNS_IN_BAND)] ?? 0;
+    const place = freePlace({ x: (column % COLUMNS_IN_BAND) * COLUMN_PX, y }, height, taken);
     places.set(object.oId, place);
     taken.push({ ...place, height });
   }
   return places;
+};
+
+/** Long chains go on in a band below, so that a screen holds them in letters that can be read. */
+const COLUMNS_IN_BAND = 5;
+const BAND_GAP_PX = 60;
+
+/** Where each band begins: below the highest column of the one before. */
+const bandTopsOf = (
+  objects: readonly ScriptObject[],
+  types: TypesById,
+  columnOf: ReadonlyMap<number, number>,
+): readonly number[] => {
+  const heights = new Map<number, number>();
+  for (const object of objects) {
+    const column = columnOf.get(object.oId) ?? 0;
+    heights.set(column, (heights.get(column) ?? 0) + heightOf(object, types.get(object.oType)) + GAP_PX);
+  }
+  const bands = Math.floor(Math.max(0, ...heights.keys()) / COLUMNS_IN_BAND) + 1;
+  const tops = [0];
+  for (let band = 1; band < bands; band += 1) {
+    const before = Array.from(
+      { length: COLUMNS_IN_BAND },
+      (_, at) => heights.get((band - 1) * COLUMNS_IN_BAND + at) ?? 0,
+    );
+    tops.push(tops[band - 1]! + Math.max(...before) + BAND_GAP_PX);
+  }
+  return tops;
 };
 
 type Box = Point & { readonly height: number };
