@@ -36,9 +36,10 @@ export const startLayers = ({ values, platform, store, nodes, log, ownUrl }: Par
   const site = (): string => selfIn(nodes)?.site ?? '';
   const common = { rows, domains: engine.domains, nodes, folder, dataDir: values.data_dir, log };
   const services = createServices({ ...common, url: ownUrl });
+  const running = new Set<string>();
   let worker: Worker | undefined;
   const ring = (): void => worker?.ring();
-  const orders = createOrders({ ...common, store, clock: systemClock, site, ring });
+  const orders = createOrders({ ...common, store, clock: systemClock, site, running, ring });
   const stopListening = nodes.onChange(ring);
   let isMended = false;
   const looked = async (): Promise<void> => {
@@ -62,6 +63,7 @@ export const startLayers = ({ values, platform, store, nodes, log, ownUrl }: Par
         allowsUnsigned: values['product.allow_unsigned'],
         server: () => selfIn(nodes)?.server ?? '',
         site,
+        running,
         looked,
       });
     },

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { extract as tarExtract } from 'tar-stream';
 import { type Entry, openPromise as openZip } from 'yauzl';
@@ -27,7 +26,7 @@ export type Digests = {
 };
 
 /** A file of an archive. `path`: within it, with `/`; never leads out of it. */
-export type Member = { readonly path: string; readonly content: Readable };
+export type Member = { readonly path: string; readonly content: AsyncIterable<Buffer> };
 
 const ARCHIVE = /\.(?:tar\.gz|tgz|zip)$/;
 const S_IFMT = 0o170000;
@@ -122,16 +121,12 @@ export const checkName = (name: string): string => {
 };
 
 /** What is read is counted before anybody keeps it. */
-const counted = (source: AsyncIterable<Buffer>, { count }: Budget): Readable =>
-  Readable.from(
-    (async function* () {
-      for await (const chunk of source) {
-        count(chunk);
-        yield chunk;
-      }
-    })(),
-    { objectMode: false },
-  );
+const counted = async function* (source: AsyncIterable<Buffer>, { count }: Budget): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    count(chunk);
+    yield chunk;
+  }
+};
 
 const tarMembers = async function* (path: string, budget: Budget): AsyncGenerator<Member> {
   const extract = tarExtract();
@@ -143,8 +138,11 @@ const tarMembers = async function* (path: string, budget: Budget): AsyncGenerato
   source.on('error', fail);
   gunzip.on('error', fail);
   source.pipe(gunzip).pipe(extract as unknown as NodeJS.WritableStream);
+  // Its own way to be left early would wait for an end that does not come when an entry was given up half-way.
+  const entries = extract[Symbol.asyncIterator]();
   try {
-    for await (const entry of extract) {
+    for (let next = await entries.next(); !next.done; next = await entries.next()) {
+      const entry = next.value;
       const { name, type } = entry.header;
       const inner = budget.member(name);
       if (type === 'directory') {
@@ -158,6 +156,7 @@ const tarMembers = async function* (path: string, budget: Budget): AsyncGenerato
   } finally {
     source.destroy();
     gunzip.destroy();
+    extract.destroy();
   }
 };
 

@@ -34,6 +34,8 @@ export type OrdersParts = {
   readonly folder: string;
   /** Of this process; empty until it is known. */
   site(): string;
+  /** Orders carried out by this process right now: what they changed may not be seen here yet. */
+  readonly running: ReadonlySet<string>;
   /** An order waits. */
   ring(): void;
 };
@@ -89,7 +91,8 @@ export const createOrders = (parts: OrdersParts): Orders => ({
     const domainId = domainIdOf(parts.domains, domainName);
     if (domainId === undefined) return [];
     const newest = new Map<string, Order>();
-    for (const { data } of await parts.rows.ordersOf(domainId)) {
+    for (const { id, data: row } of await parts.rows.ordersOf(domainId)) {
+      const data: Order = parts.running.has(id) ? { ...row, status: 'registered', trace: '' } : row;
       const key = JSON.stringify([data.site, data.prefix]);
       if ((newest.get(key)?.order ?? 0) < data.order) newest.set(key, data);
     }

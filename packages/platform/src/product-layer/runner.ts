@@ -70,8 +70,8 @@ const fail = async (parts: RunnerParts, run: Run, thrown: Error): Promise<void> 
   const { details } = thrown as { details?: Readonly<Record<string, unknown>> };
   const reason = thrown.name === 'LayerRefused' || details ? thrown.message : `${thrown.name}: ${thrown.message}`;
   run.trace.add(`failed: ${reason}${details?.by === undefined ? '' : ` ${JSON.stringify(details.by)}`}`);
-  await parts.store.commit(SYSTEM_SPACE, await settle(parts, run, { status: 'failed' }));
   await sweepUnused(parts, run.order.site);
+  await parts.store.commit(SYSTEM_SPACE, await settle(parts, run, { status: 'failed' }));
 };
 
 const sweepUnused = async ({ folder, rows }: RunnerParts, site: string): Promise<void> => {

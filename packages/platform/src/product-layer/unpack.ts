@@ -1,10 +1,7 @@
 /** From an archive to a checked folder, or to its manifest alone. */
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { membersOf } from './archive.ts';
 import { refuse } from './fault.ts';
 import { MANIFEST_WITHIN_BYTES, MAX_MANIFEST_BYTES } from './limits.ts';
@@ -15,10 +12,10 @@ export type ReadManifest = { readonly manifest: Manifest; readonly sha256: strin
 
 type Packed = { readonly folder: string; readonly file: string; readonly sizeBytes: number };
 
-const readText = async (content: Readable): Promise<string> => {
+const readText = async (content: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of content as AsyncIterable<Buffer>) {
+  for await (const chunk of content) {
     bytes += chunk.length;
     if (bytes > MAX_MANIFEST_BYTES) refuse(`${MANIFEST_FILE} is larger than ${MAX_MANIFEST_BYTES} bytes`);
     chunks.push(chunk);
@@ -36,7 +33,7 @@ export const readManifest = async ({ folder, file, sizeBytes }: Packed): Promise
   let bytes = 0;
   for await (const { path, content } of membersOf(folder, file, sizeBytes)) {
     if (path === MANIFEST_FILE) return toManifest(await readText(content));
-    for await (const chunk of content as AsyncIterable<Buffer>) {
+    for await (const chunk of content) {
       bytes += chunk.length;
       if (bytes > MANIFEST_WITHIN_BYTES) {
         return refuse(`${MANIFEST_FILE} does not come within the first ${MANIFEST_WITHIN_BYTES} bytes`);
@@ -56,22 +53,38 @@ export const unpack = async (packed: Packed, into: string, signal: AbortSignal):
       found = toManifest(await readText(content));
       continue;
     }
-    const hash = createHash('sha256');
+    if (found && !found.manifest.files.has(path)) refuse(`${path} is not named in ${MANIFEST_FILE}`);
     const target = join(into, path);
     await mkdir(dirname(target), { recursive: true });
-    const hashed = async function* (source: AsyncIterable<Buffer>) {
-      for await (const chunk of source) {
-        hash.update(chunk);
-        bytes += chunk.length;
-        yield chunk;
-      }
-    };
-    await pipeline(content, hashed, createWriteStream(target, { flags: 'wx', mode: 0o644 }), { signal });
-    hashes.set(path, hash.digest('hex'));
+    const kept = await keep(content, target, signal);
+    bytes += kept.bytes;
+    hashes.set(path, kept.sha256);
   }
   if (!found) return refuse(`the archive holds no ${MANIFEST_FILE}`);
   checkFiles(found.manifest.files, hashes);
   return { ...found, files: hashes.size, bytes };
+};
+
+/** Writes a file that is not there yet; its bytes and their SHA-256 in hex. */
+const keep = async (
+  content: AsyncIterable<Buffer>,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ bytes: number; sha256: string }> => {
+  const hash = createHash('sha256');
+  const file = await open(target, 'wx', 0o644);
+  let bytes = 0;
+  try {
+    for await (const chunk of content) {
+      signal.throwIfAborted();
+      hash.update(chunk);
+      bytes += chunk.length;
+      await file.writeFile(chunk);
+    }
+  } finally {
+    await file.close();
+  }
+  return { bytes, sha256: hash.digest('hex') };
 };
 
 type Weight = { readonly files: number; readonly bytes: number };

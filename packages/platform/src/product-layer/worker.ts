@@ -9,6 +9,8 @@ import { runOrder } from './runner.ts';
 
 export type WorkerParts = RunnerParts & {
   site(): string;
+  /** Ids of orders while they are carried out here. */
+  readonly running: Set<string>;
   /** Called after every look: what is installed may have changed. */
   looked(): Promise<void>;
 };
@@ -96,6 +98,7 @@ const holdAndRun = async (parts: WorkerParts, held: HeldOrder, signal: AbortSign
     }
   };
   const timer = setInterval(() => void renew(), RENEW_MS);
+  parts.running.add(held.id);
   try {
     await runOrder(parts, held, AbortSignal.any([signal, lost.signal]));
   } catch (thrown) {
@@ -104,5 +107,6 @@ const holdAndRun = async (parts: WorkerParts, held: HeldOrder, signal: AbortSign
     else throw thrown;
   } finally {
     clearInterval(timer);
+    parts.running.delete(held.id);
   }
 };
