@@ -56,6 +56,36 @@ describe('hostile input', () => {
     assert.equal((await fetch(`${platform.url}/healthz`)).status, 200);
   });
 
+  it('that cannot become text is answered by the field', async () => {
+    const untexted = { toString: 1, valueOf: 1 };
+    const made = async (path: string, body: object) => (await admin.call('POST', path, { body })).body;
+    const objects = [{ oId: 1, oType: 101, transfer: 2 }];
+    const call = { oId: 2, oType: 113, code: untexted };
+    const script = await made('service/svcscripts', { code: 'plain', scriptdata: { objects: [], variables: [] } });
+    const item = { classname: 'crm/Things', properties: [{ name: 'a', data_type: 'string' }] };
+    await made('design/classes', item);
+    const id = '01a20000-0000-7000-8000-000000000001';
+    await admin.call('PUT', `model/crm/Things/${id}`, { body: { a: 'x' } });
+    const params = encodeURIComponent(JSON.stringify({ objid: untexted, dtutc: untexted, cmdtype: untexted }));
+    for (const [method, path, body] of [
+      ['POST', 'service/svcscripts', { code: 'odd', scriptdata: { objects: [...objects, call], variables: [] } }],
+      ['POST', `service/svcscripts/${script.id}/run`, { ctx: untexted }],
+      ['PUT', `model/crm/Things/${id}`, { id: untexted, a: 'x' }],
+      ['POST', 'design/classes', { ...item, classname: 'crm/Odd', opts: { partition_interval: untexted } }],
+      [
+        'POST',
+        'design/classes',
+        { ...item, classname: 'crm/Odd2', opts: { cache_mode: untexted, integrity_mode: untexted } },
+      ],
+      ['POST', 'domain/storages', { instance: 'odd', type: 'postgresql', params: { host: untexted } }],
+      ['POST', 'iam/users', { login: 'odd', pwd: 'x', timezone: untexted }],
+      ['GET', `journal/changes?params=${params}`, undefined],
+    ] as const) {
+      const { status, text } = await admin.call(method, path, body === undefined ? {} : { body });
+      assert.ok(status < 500, `${method} ${path} ${status} ${text}`);
+    }
+  });
+
   it('in bodies is answered 400, 413, 415 or 422', async () => {
     const bodies: readonly [label: string, body: string, status: number, code: number][] = [
       ['malformed', '{"login":', 400, 1400],

@@ -129,11 +129,11 @@ const createWaiting = (clock: Clock): WaitingForms => {
       return ctx;
     },
     take: (ctx, { scriptId, userId }) => {
-      const found = waiting.get(String(ctx));
+      const found = typeof ctx === 'string' ? waiting.get(ctx) : undefined;
       if (!found || found.scriptId !== scriptId || found.userId !== userId || found.untilMs <= clock.now()) {
         throw badRequest('ctx', 'no run waits under it');
       }
-      waiting.delete(String(ctx));
+      waiting.delete(ctx as string);
       return found.state;
     },
   };

@@ -66,7 +66,7 @@ export const checkOptions = (options: Json, propertyNames: ReadonlySet<string>, 
 
 const checkWord = (options: Json, name: string, words: readonly string[]): void => {
   const value = options[name];
-  if (value !== undefined && value !== '' && !words.includes(String(value))) {
+  if (value !== undefined && value !== '' && !(typeof value === 'string' && words.includes(value))) {
     throw cannotApply(`opts.${name}`, `must be one of ${words.join(', ')}`);
   }
 };

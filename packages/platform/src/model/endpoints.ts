@@ -130,7 +130,7 @@ const createHandlers = (
       PUT: async (call, place) => {
         const input = await inputOf(call, place, 'replace');
         const given = input.fields.id;
-        if (given !== undefined && String(given).toLowerCase() !== place.id)
+        if (given !== undefined && (typeof given !== 'string' || given.toLowerCase() !== place.id))
           throw cannotApply('id', 'cannot be changed');
         return send(call, place, await items.replace(writeOf(call, place), input));
       },

@@ -100,7 +100,9 @@ const readFiles = (given: unknown): Map<string, string> => {
   for (const each of listIn({ files: given }, 'files', MAX_FILES)) {
     const { path, sha256 } = isObject(each) ? each : {};
     if (typeof path !== 'string' || checkName(path) !== path || path === '' || path === MANIFEST_FILE) {
-      return refuse(`${MANIFEST_FILE}: files: ${String(path).slice(0, 60)}: is no path of a file`);
+      return refuse(
+        `${MANIFEST_FILE}: files: ${(JSON.stringify(path) ?? 'nothing').slice(0, 60)}: is no path of a file`,
+      );
     }
     if (typeof sha256 !== 'string' || !SHA256.test(sha256)) {
       return refuse(`${MANIFEST_FILE}: files: ${path}: needs its sha256 in hex`);

@@ -13,6 +13,8 @@ const EVERYTHING = [{ methods: ['*'], url: '*' }];
 /** Settings whose script decides who gets a session. */
 const SIGN_IN_SETTINGS = ['iam_token_svcscript_code', 'iam_external_svcscript_code'];
 const CALL_TYPE = 113;
+/** What becomes text only when the script runs; so does a code that is no text. */
+const TEMPLATE = '{{';
 /** What makes a script do what it does. */
 const GUARDED = ['code', 'scriptdata', 'opts'];
 
@@ -80,6 +82,6 @@ const withCalled = (domain: Domain, script: Entity | Json): (Entity | Json)[] =>
 
 const callsOf = ({ scriptdata }: Entity | Json): readonly string[] | 'any' => {
   const calls = objectsOf(scriptdata).filter(({ oType }) => oType === CALL_TYPE);
-  const codes = calls.map(({ code }) => String(code));
-  return codes.some((code) => code.includes('{{')) ? 'any' : codes;
+  const codes = calls.map(({ code }) => (typeof code === 'string' ? code : TEMPLATE));
+  return codes.some((code) => code.includes(TEMPLATE)) ? 'any' : codes;
 };
