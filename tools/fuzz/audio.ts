@@ -1,13 +1,10 @@
-/** Recordings: WAVE heads made of odd numbers, and files of every format with bytes changed. And archives of models. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Recordings: WAVE heads made of odd numbers, and files of every format with bytes changed. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import type { MediaOptions } from '@parley/speech/audio/audio.ts';
 import { readRecording } from '@parley/speech/audio/recording.ts';
-import { DownloadFault } from '@parley/speech/models/fault.ts';
-import { unpackArchive } from '@parley/speech/models/unpack.ts';
 import type { Random } from './random.ts';
 import type { OpenTarget, Target } from './target.ts';
 
@@ -99,61 +96,5 @@ export const containers: Target = {
       if (random.chance(0.5)) return Buffer.concat([random.mutate(sample.subarray(0, 512)), sample.subarray(512)]);
       return random.mutate(sample);
     });
-  },
-};
-
-const TAR_BLOCK = 512;
-const NAMES = ['a', 'b/c', '../x', '/x', './a', 'a/../../b'];
-/** File, folder, hard link, symbolic link, pipe, device, long name of GNU, extended header. */
-const TAR_TYPES = ['0', '0', '0', '5', '1', '2', '6', '3', 'L', 'x'];
-
-/** A member of a ustar archive (POSIX.1-1988): a head with its sum, and the content in whole blocks. */
-const memberOf = (name: string, type: string, content: Buffer): Buffer => {
-  const head = Buffer.alloc(TAR_BLOCK);
-  const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
-  head.write(name, 0, 100);
-  head.write(octal(0o644, 8) + octal(0, 8) + octal(0, 8) + octal(content.length, 12) + octal(0, 12), 100);
-  head.write(`        ${type}/etc/passwd`, 148);
-  head.write('ustar\0' + '00', 257);
-  const sum = head.reduce((total, byte) => total + byte, 0);
-  head.write(`${octal(sum, 7)} `, 148);
-  return Buffer.concat([head, content, Buffer.alloc((TAR_BLOCK - (content.length % TAR_BLOCK)) % TAR_BLOCK)]);
-};
-
-const tarOf = (random: Random): Buffer => {
-  const members = random.list(5, () => {
-    const name = random.chance(0.7) ? random.pick(NAMES) : random.text();
-    return memberOf(name, random.pick(TAR_TYPES), Buffer.from(random.text()));
-  });
-  return Buffer.concat([...members, Buffer.alloc(random.chance(0.9) ? 2 * TAR_BLOCK : 0)]);
-};
-
-export const archives: Target = {
-  name: 'archive',
-  weight: 0.01,
-  open: () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-fuzz-'));
-    const archive = join(folder, 'archive');
-    const into = join(folder, 'into');
-    return {
-      run: async (random) => {
-        const tar = tarOf(random);
-        const [kind, whole] = random.chance(0.5) ? (['tar', tar] as const) : (['tar.gz', gzipSync(tar)] as const);
-        writeFileSync(archive, random.chance(0.5) ? whole : random.mutate(whole));
-        mkdirSync(into);
-        try {
-          await unpackArchive(archive, into, random.chance(0.9) ? kind : random.pick(['zip', 'tar.bz2']), {
-            signal: new AbortController().signal,
-          });
-        } finally {
-          rmSync(into, { recursive: true });
-          const left = readdirSync(folder).filter((name) => name !== 'archive');
-          // biome-ignore lint/correctness/noUnsafeFinally: what is left outside is worse than a refusal
-          if (left.length > 0) throw new Error(`written outside: ${left.join()}`);
-        }
-      },
-      isRefusal: (thrown) => thrown instanceof DownloadFault,
-      [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true }),
-    };
   },
 };

@@ -86,6 +86,8 @@ const ODD_TEXTS = [
   'a'.repeat(300),
 ];
 const ODD_NUMBERS = [0, -0, 1, -1, 0.5, 1e21, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 32, 2 ** 53, -(2 ** 53), 65_536];
+/** What cannot become text: `String(value)` throws. */
+const UNTEXTED = { toString: 1, valueOf: 1 };
 const MAX_DEPTH = 5;
 
 /** The source of input number `no`. */
@@ -106,6 +108,7 @@ export const createRandom = (seed: number, no: number): Random => {
     return pick<() => unknown>([() => pick(ODD_NUMBERS), () => int(100), () => null, () => chance(0.5)])();
   };
   const json = (words: readonly string[], depth = 0): unknown => {
+    if (chance(0.03)) return { ...UNTEXTED };
     if (depth >= MAX_DEPTH || chance(0.4)) return scalar(words);
     if (chance(0.5)) return list(4, () => json(words, depth + 1));
     return Object.fromEntries(list(4, () => [word(words), json(words, depth + 1)]));

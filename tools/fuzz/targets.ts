@@ -1,6 +1,7 @@
 /** Everything that is fuzzed. */
 import { api } from './api.ts';
-import { archives, containers, waves } from './audio.ts';
+import { archives, layers } from './archives.ts';
+import { containers, waves } from './audio.ts';
 import { claims, licences, manifests, merges, scripts, settings, templates, tokens } from './documents.ts';
 import { bodies, uploads } from './forms.ts';
 import { lists, patterns, routes } from './lists.ts';
@@ -24,6 +25,7 @@ export const TARGETS: readonly Target[] = [
   waves,
   containers,
   archives,
+  layers,
   addresses,
   requests,
   events,
