@@ -56,7 +56,7 @@ export const HomePage = () => {
 };
 
 /** An application may name any address; only pages of the web are linked. Undefined for all others. */
-export const hrefOf = ({ url }: Pick<Webapp, 'url'>): string | undefined => {
+const hrefOf = ({ url }: Pick<Webapp, 'url'>): string | undefined => {
   const target = url ? URL.parse(url, location.origin) : null;
   return target && ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
 };

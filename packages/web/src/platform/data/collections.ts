@@ -34,7 +34,7 @@ export type Collection = {
   readonly canExport: boolean;
 };
 
-export const BASE = '/rest/v1/';
+const BASE = '/rest/v1/';
 const JSON_TYPE = 'application/json';
 
 /** Shown by pages of their own. */

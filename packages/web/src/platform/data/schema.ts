@@ -61,7 +61,7 @@ const typesOf = ({ type }: JsonSchema): readonly string[] => (typeof type === 's
 const isPlain = (schema: JsonSchema | undefined): boolean =>
   schema !== undefined && typesOf(schema).some((type) => type === 'string' || type === 'integer' || type === 'number');
 
-export const kindOf = (schema: JsonSchema): ValueKind => {
+const kindOf = (schema: JsonSchema): ValueKind => {
   const types = typesOf(schema);
   if (schema.enum) return 'choice';
   if (schema.writeOnly) return 'secret';

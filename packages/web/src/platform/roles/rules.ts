@@ -7,7 +7,7 @@ export type NamedRule = RouteRule & { readonly role: string };
 export const METHODS = ['*', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'LOOKUP'] as const;
 
 /** A path as the platform sees it: with its base, without query and closing slash. */
-export const canonicalPath = (entered: string): string => {
+const canonicalPath = (entered: string): string => {
   const [path = ''] = entered.trim().split(/[?#]/);
   const full = path.startsWith('/rest/') ? path : `/rest/v1/${path.replace(/^\/+/, '')}`;
   return full.replace(/\/+$/, '');
