@@ -7,6 +7,7 @@ import {
   type TestPlatform,
 } from '../../packages/platform/test/start-test-platform.ts';
 import { launchBrowser, openPage } from '../../packages/web/test/browser.ts';
+import { fillRooms, type MadeRooms, roomScenesOf } from './rooms.ts';
 import { type Capture, LOOKS, type Look, nameOf } from './scene.ts';
 
 type Scene = {
@@ -47,6 +48,7 @@ const shootScene = async (
   await page.waitForLoadState('networkidle');
   await scene.prepare?.(page);
   await page.waitForLoadState('networkidle');
+  await page.waitForSelector('main p[role=status]:has-text("Loading")', { state: 'detached' });
   await capture.shoot(page, nameOf(scene.name, { width, height, theme }));
   await page.context().close();
   if (complaints.length > 0) throw new Error(`${scene.name}: ${complaints.join('\n')}`);
@@ -57,9 +59,9 @@ const signIn = async (context: BrowserContext, { url, cookieOf }: TestPlatform):
   await context.addCookies([{ name, value, url }]);
 };
 
-type Made = { readonly user: string; readonly role: string };
+type Made = MadeRooms & { readonly user: string; readonly role: string };
 
-const scenesOf = ({ user, role }: Made): Scene[] => [
+const scenesOf = ({ user, role, ...rooms }: Made): Scene[] => [
   { name: 'sign-in', path: '', isGuest: true },
   { name: 'home', path: '' },
   { name: 'users', path: '/iam/users?f.login=a', prepare: (page) => page.click('button:has-text("Filter")') },
@@ -71,6 +73,7 @@ const scenesOf = ({ user, role }: Made): Scene[] => [
   { name: 'nodes', path: '/master/nodes' },
   { name: 'sessions', path: '/sessions' },
   { name: 'settings', path: '/domain/settings' },
+  ...roomScenesOf(rooms),
 ];
 
 const showRoutes = async (page: Page): Promise<void> => {
@@ -119,5 +122,5 @@ const fill = async (admin: Client): Promise<Made> => {
   await call('PATCH', `iam/users/${user}`, { name: 'Ann Lee-Berg', opts: { comment: 'Back in March' } });
   const me = (await admin.call('GET', 'iam/users/current')).body as { id: string; opts: { roles: string[] } };
   await call('PATCH', `iam/users/${me.id}`, { opts: { roles: [...me.opts.roles, 'reception'] } });
-  return { user, role: role.id };
+  return { user, role: role.id, ...(await fillRooms(admin, call)) };
 };

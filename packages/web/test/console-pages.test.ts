@@ -70,6 +70,7 @@ describe('pages of the console', { skip: skipPages }, () => {
         await page.goto(`${platform.url}/app-root${place}`);
         await page.waitForSelector('main h1');
         await page.waitForLoadState('networkidle');
+        await page.waitForSelector('main p[role=status]:has-text("Loading")', { state: 'detached' });
         await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
         assert.deepEqual(await seriousFindings(page), [], place);
         assert.ok(await hasNoOverflow(page), place);

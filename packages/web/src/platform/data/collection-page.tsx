@@ -128,7 +128,7 @@ const CollectionTable = ({ collection, openId, aside, attached, title }: Props &
           {...(mayOpen ? { onOpen: open } : {})}
         />
       ) : null}
-      <Pager state={state} count={count} shown={rows?.length ?? 0} onChange={setState} />
+      {rows ? <Pager state={state} count={count} shown={rows.length} onChange={setState} /> : null}
       <Suspense>
         {openId === undefined ? null : (
           <ItemDialog
