@@ -3,13 +3,14 @@
  * the test, and for longer by `npm run soak -- backup`.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, openAsBlob } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { isPostgres } from '@parley/kit/store/open.ts';
 import { openSnapshot, type SnapshotRow, type StoreSnapshot } from '@parley/kit/store/snapshot.ts';
-import { readSeqs } from '../src/backup/references.ts';
-import { type Administrator, type ParleyProcess, startParley } from './parley-process.ts';
+import { readReferences, readSeqs } from '../src/backup/references.ts';
+import { type Administrator, eventually, type ParleyProcess, startParley } from './parley-process.ts';
 import { runParley } from './run-parley.ts';
 
 export type LoadOptions = {
@@ -30,6 +31,9 @@ export type LoadReport = {
   readonly rows: number;
   readonly entries: number;
   readonly backupMs: number;
+  /** Jobs that were accepted before, and jobs that were not over at the backup's point. */
+  readonly jobs: number;
+  readonly unfinished: number;
 };
 
 /** Text found in every archive: in a row, in a file, in a header, in the manifest. */
@@ -39,7 +43,14 @@ const WRITERS = 6;
 const MIN_WRITES = 40;
 const CLASS = 'Kept';
 
+const USER_KEY = 'pk_backup-under-load-0123456789';
+const KEY = { authorization: `Bearer ${USER_KEY}` };
+const RECORDING = new URL('../../../testdata/audio/words.wav', import.meta.url);
+const MAX_JOBS = 24;
+
 type Load = {
+  /** Jobs that were accepted. */
+  readonly jobs: Set<string>;
   /** Users by id: the name that was acknowledged last. */
   readonly users: Map<string, string>;
   /** Items whose file was acknowledged: its MD5. */
@@ -84,18 +95,46 @@ const writeFiles = async (admin: Administrator, url: string, load: Load, isOver:
   }
 };
 
-const startLoad = async (parley: ParleyProcess) => {
+/** Submits jobs, faster than one at a time is worked off. */
+const submitJobs = async (url: string, load: Load, isOver: () => boolean): Promise<void> => {
+  const recording = await openAsBlob(fileURLToPath(RECORDING));
+  while (!isOver() && load.jobs.size < MAX_JOBS) {
+    const body = new FormData();
+    body.set('file', recording, 'words.wav');
+    const answer = await fetch(`${url}/api/v1/jobs`, { method: 'POST', headers: KEY, body });
+    const { id } = (await answer.json()) as { id: string };
+    assert.equal(answer.status, 202);
+    load.jobs.add(id);
+  }
+};
+
+/** Waits until every job is over, and every one has done well. */
+const finishJobs = async (url: string, jobs: ReadonlySet<string>): Promise<void> => {
+  for (const id of jobs) {
+    const read = async (): Promise<string> => {
+      const { status } = (await (await fetch(`${url}/api/v1/jobs/${id}`, { headers: KEY })).json()) as {
+        status: string;
+      };
+      return status;
+    };
+    const status = await eventually(read, (seen) => !['queued', 'running'].includes(seen), `job ${id} to end`);
+    assert.equal(status, 'succeeded');
+  }
+};
+
+const startLoad = async (parley: ParleyProcess, speechUrl: string | undefined) => {
   const admin = await parley.signIn();
   const url = await parley.url('platform');
   await ok(
     admin.call('POST', 'design/classes', { classname: CLASS, properties: [{ name: 'doc', data_type: 'attachment' }] }),
   );
-  const load: Load = { users: new Map(), files: new Map(), writes: 0 };
+  const load: Load = { jobs: new Set(), users: new Map(), files: new Map(), writes: 0 };
   let over = false;
   const isOver = () => over;
   const work = [
     ...Array.from({ length: WRITERS }, (_, writer) => writeUsers(admin, load, writer, isOver)),
     writeFiles(admin, url, load, isOver),
+    ...(speechUrl === undefined ? [] : [submitJobs(speechUrl, load, isOver)]),
   ];
   const done = Promise.all(work);
   done.catch(() => undefined);
@@ -113,40 +152,52 @@ const startLoad = async (parley: ParleyProcess) => {
 
 /** Throws an AssertionError for the first thing that is not as it was. */
 export const runBackupUnderLoad = async ({ root, kind, places, seconds }: LoadOptions): Promise<LoadReport> => {
-  const [from, to] = places.map((place, index) => ({
-    dataDir: join(root, index === 0 ? 'data' : 'restored'),
-    settings: { ...(place === '' ? {} : { 'storage.url': place }) },
-  })) as [Side, Side];
+  const [from, to] = [sideOf(join(root, 'data'), places[0]), sideOf(join(root, 'restored'), places[1])];
   const archive = join(root, 'backup.tar');
   const taken = await takeUnderLoad(from, kind, archive, seconds);
   const restored = await runParley(['restore', archive], { ...to.settings, data_dir: to.dataDir });
   assert.equal(restored.code, 0, restored.said);
   const verified = await runParley(['journal', 'verify'], { ...to.settings, data_dir: to.dataDir });
   assert.equal(verified.code, 0, verified.said);
+  const unfinished = await countUnfinished(to);
   const same = await compare(from, to, taken.startedAt);
   const attached = await lookAround(to, kind, taken.before);
   return {
     ...same,
     attached,
+    jobs: taken.before.jobs.size,
+    unfinished,
     acknowledgedBefore: taken.acknowledgedBefore,
     acknowledged: taken.acknowledged,
     backupMs: taken.backupMs,
   };
 };
 
+const sideOf = (dataDir: string, place: string): Side => ({
+  dataDir,
+  settings: {
+    'speech.auth.user_key': USER_KEY,
+    'speech.jobs.max_concurrent': '1',
+    ...(place === '' ? {} : { 'storage.url': place }),
+  },
+});
+
 type Side = { readonly dataDir: string; readonly settings: Readonly<Record<string, string>> };
 
 const takeUnderLoad = async (side: Side, kind: LoadOptions['kind'], archive: string, seconds: number) => {
   await using parley = await startParley(kind, side.settings, side.dataDir);
-  if (kind === 'start') await parley.url('speech');
-  const { load, written, stop } = await startLoad(parley);
+  const speechUrl = kind === 'start' ? await parley.url('speech') : undefined;
+  const { load, written, stop } = await startLoad(parley, speechUrl);
   await delay(seconds * 1000);
   await written(MIN_WRITES);
-  const before = { users: new Map(load.users), files: new Map(load.files) };
+  const before = { jobs: new Set(load.jobs), users: new Map(load.users), files: new Map(load.files) };
   const acknowledgedBefore = load.writes;
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
-  const { code, said } = await runParley(['backup', archive, '--verify'], { ...side.settings, data_dir: side.dataDir });
+  const { code, said } = await runParley(['backup', archive, '--models', '--verify'], {
+    ...side.settings,
+    data_dir: side.dataDir,
+  });
   const backupMs = Math.round(performance.now() - startedMs);
   assert.equal(code, 0, said);
   assert.doesNotMatch(said, /Was gone/);
@@ -160,6 +211,16 @@ const storesOf = ({ dataDir, settings }: Side): string[] => {
   const url = settings['storage.url'];
   if (url !== undefined && isPostgres(url)) return [url];
   return ['platform', 'speech'].map((name) => join(dataDir, `${name}.sqlite`)).filter((path) => existsSync(path));
+};
+
+/** Of each the upload must be there, which the restored service shows by finishing them. */
+const countUnfinished = async (side: Side): Promise<number> => {
+  let count = 0;
+  for (const place of storesOf(side)) {
+    await using snapshot = await openSnapshot(place);
+    count += (await readReferences(snapshot)).uploads.length;
+  }
+  return count;
 };
 
 const ALL_ROWS = 'SELECT domain, kind, id, version, data FROM rows ORDER BY domain, kind, id';
@@ -208,9 +269,9 @@ const compare = async (from: Side, to: Side, startedAt: string): Promise<{ rows:
 };
 
 /** Starts it: everything that was acknowledged before the backup is there; answers how many files were read. */
-const lookAround = async (side: Side, kind: LoadOptions['kind'], before: Pick<Load, 'users' | 'files'>) => {
+const lookAround = async (side: Side, kind: LoadOptions['kind'], before: Pick<Load, 'jobs' | 'users' | 'files'>) => {
   await using parley = await startParley(kind, side.settings, side.dataDir);
-  if (kind === 'start') await parley.url('speech');
+  if (kind === 'start') await finishJobs(await parley.url('speech'), before.jobs);
   const admin = await parley.signIn();
   const url = await parley.url('platform');
   for (const id of before.users.keys()) await ok(admin.call('GET', `iam/users/${id}`));

@@ -33,7 +33,7 @@ it('a lost password is replaced, and a domain is made with its administrator', a
     assert.equal((await runParley(['journal', 'verify'], settings)).code, 0);
     await using parley = await startParley('platform', {}, folder);
     const url = await parley.url('platform');
-    assert.equal((await trySignIn(url, 'admin', 'Administrator-1')).status, 403);
+    assert.equal((await trySignIn(url, 'admin', 'Administrator-1')).status, 401);
     assert.equal((await trySignIn(url, 'admin', reset.said.trim())).status, 200);
     assert.equal((await trySignIn(url, 'boss', inside.said.trim(), 'work')).status, 200);
   } finally {

@@ -30,8 +30,13 @@ export const gather = async (from: string, to: string, rule: GatherRule, below =
     if (what === 'skip') continue;
     if (entry.isDirectory()) await gather(from, to, rule, path);
     else if (entry.isFile()) await bring(join(from, path), join(to, path), what === 'link');
+    // Libraries of a model are links to others beside them.
+    else if (await leadsToFile(join(from, path))) await bring(join(from, path), join(to, path), false);
   }
 };
+
+const leadsToFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isFile() === true;
 
 const ignoreMissing = (thrown: unknown): undefined => {
   const { code = '' } = thrown as NodeJS.ErrnoException;
