@@ -64,7 +64,7 @@ type Made = MadeRooms & { readonly user: string; readonly role: string };
 const scenesOf = ({ user, role, ...rooms }: Made): Scene[] => [
   { name: 'sign-in', path: '', isGuest: true },
   { name: 'home', path: '' },
-  { name: 'users', path: '/iam/users?f.login=a', prepare: (page) => page.click('button:has-text("Filter")') },
+  { name: 'users', path: '/iam/users?f.login=a', prepare: showFilters },
   { name: 'user', path: `/iam/users/${user}` },
   { name: 'role', path: `/domain/roles/${role}`, prepare: showRoutes },
   { name: 'access', path: `/access?user=${user}` },
@@ -75,6 +75,11 @@ const scenesOf = ({ user, role, ...rooms }: Made): Scene[] => [
   { name: 'settings', path: '/domain/settings' },
   ...roomScenesOf(rooms),
 ];
+
+/** Where there is room for both, filters and rows. */
+const showFilters = async (page: Page): Promise<void> => {
+  if ((page.viewportSize()?.width ?? 0) > 1000) await page.click('button:has-text("Filter")');
+};
 
 const showRoutes = async (page: Page): Promise<void> => {
   await page.fill('.request-check input', '/rest/v1/iam/users/17');

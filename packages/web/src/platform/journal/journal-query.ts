@@ -90,15 +90,8 @@ export const journalQueryOf = (
 };
 
 /** What the journal calls the items of a collection: the last word of its path, one of them. */
-const IRREGULAR: Readonly<Record<string, string>> = {
-  'design/classes': 'class',
-  'addressbook/contactgroups': 'contactgroup|contact_group',
-  'service/integration_points': 'integration_point|integrationpoint',
-  'domain/storagerules': 'storagerule|storage_rule',
-};
-
 const kindOf = (collection: string): string =>
-  IRREGULAR[collection] ?? collection.slice(collection.lastIndexOf('/') + 1).replace(/s$/, '');
+  collection === 'design/classes' ? 'class' : collection.slice(collection.lastIndexOf('/') + 1).replace(/s$/, '');
 
 /** The address of an entry with its object and of the one before it, of the same object. */
 export const pairQueryOf = ({ dtutc, objtype, objid, objkey }: Entry): string => {
