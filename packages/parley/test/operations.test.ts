@@ -13,10 +13,10 @@ import { PLATFORM_SETTINGS } from '@parley/platform/settings.ts';
 import { createMeasures, measureState } from '@parley/speech/metrics.ts';
 import { SPEECH_SETTINGS } from '@parley/speech/settings.ts';
 import { parse } from 'yaml';
-import { SUPERVISOR_SETTINGS } from '../packages/parley/src/settings.ts';
-import { LIMITS } from '../packages/parley/src/supervisor/limits.ts';
+import { SUPERVISOR_SETTINGS } from '../src/settings.ts';
+import { LIMITS } from '../src/supervisor/limits.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const FILES = [...globSync('deploy/**/*', { cwd: ROOT, withFileTypes: true })]
