@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { crc32, gzipSync } from 'node:zlib';
+import { crc32, gunzipSync, gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
 import { createLayerKey, type LayerKey, signLayer } from '../src/product-layer/signature.ts';
 import type { Client } from './start-test-platform.ts';
@@ -26,6 +26,29 @@ export const toTar = async (members: readonly Member[]): Promise<Buffer> => {
   for (const { bytes = '', ...header } of members) tar.entry(header, bytes);
   tar.finalize();
   return gzipSync(await buffer(tar as unknown as NodeJS.ReadableStream));
+};
+
+const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`;
+
+/** A tar.gz of these and many empty folders (ustar headers, POSIX.1-1988). */
+export const toTarOfFolders = async (members: readonly Member[], count: number): Promise<Buffer> => {
+  const headers = Buffer.alloc(count * 512 + 1024);
+  for (let n = 0; n < count; n++) {
+    const header = headers.subarray(n * 512, n * 512 + 512);
+    header.write(`d${n}/`, 0);
+    header.write(`${octal(0o755, 7)}${octal(0, 7)}${octal(0, 7)}${octal(0, 11)}${octal(0, 11)}`, 100);
+    header.write('        5', 148);
+    header.write('ustar\u000000', 257);
+    header.write(
+      `${octal(
+        header.reduce((sum, byte) => sum + byte, 0),
+        6,
+      )} `,
+      148,
+    );
+  }
+  const first = gunzipSync(await toTar(members)).subarray(0, -1024);
+  return gzipSync(Buffer.concat([first, headers]), { level: 1 });
 };
 
 /** A zip of stored members (APPNOTE.TXT 4.3). `mode`: Unix mode with its kind. */

@@ -26,7 +26,12 @@ export type Digests = {
 };
 
 /** A file of an archive. `path`: within it, with `/`; never leads out of it. */
-export type Member = { readonly path: string; readonly content: AsyncIterable<Buffer> };
+export type Member = {
+  readonly path: string;
+  readonly content: AsyncIterable<Buffer>;
+  /** Counts files from 1, folders too. */
+  readonly index: number;
+};
 
 const ARCHIVE = /\.(?:tar\.gz|tgz|zip)$/;
 const S_IFMT = 0o170000;
@@ -76,7 +81,7 @@ export const membersOf = async function* (folder: string, file: string, packedBy
   }
 };
 
-type Budget = { member(name: string): string; count(chunk: Buffer): void };
+type Budget = { member(name: string): string; index(): number; count(chunk: Buffer): void };
 
 const createBudget = (packedBytes: number): Budget => {
   const seen = new Set<string>();
@@ -92,6 +97,7 @@ const createBudget = (packedBytes: number): Budget => {
       seen.add(path);
       return path;
     },
+    index: () => entries,
     count: (chunk) => {
       bytes += chunk.length;
       if (bytes > mostBytes) refuse(`the archive unpacks to more than ${mostBytes} bytes`);
@@ -148,7 +154,7 @@ const tarMembers = async function* (path: string, budget: Budget): AsyncGenerato
       if (type === 'directory') {
         entry.resume();
       } else if (type === 'file' && inner !== '') {
-        yield { path: inner, content: counted(entry as AsyncIterable<Buffer>, budget) };
+        yield { path: inner, content: counted(entry as AsyncIterable<Buffer>, budget), index: budget.index() };
       } else {
         refuse(`the archive holds a ${type ?? 'nameless member'}: ${quoted(name)}`);
       }
@@ -170,7 +176,7 @@ const zipMembers = async function* (path: string, budget: Budget): AsyncGenerato
       if (entry.fileName.endsWith('/')) continue;
       if (inner === '') refuse('the archive holds a nameless member');
       const content = await zip.openReadStreamPromise(entry);
-      yield { path: inner, content: counted(content, budget) };
+      yield { path: inner, content: counted(content, budget), index: budget.index() };
     }
   } finally {
     zip.close();

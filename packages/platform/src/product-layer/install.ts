@@ -13,7 +13,7 @@ import { ownedElsewhere, toTime } from './orders.ts';
 import { type Current, NOTHING, type Order, type Owned, putCurrent, putLeft, type Rows } from './rows.ts';
 import { checkSeen, commit, link, type Run, type RunnerParts, settle, toLine } from './run.ts';
 import { checkSignature } from './signature.ts';
-import { unpack } from './unpack.ts';
+import { readManifest, unpack } from './unpack.ts';
 
 export const install = async (parts: RunnerParts, run: Run, signal: AbortSignal): Promise<Order['status']> => {
   const { folder, rows } = parts;
@@ -33,6 +33,8 @@ export const install = async (parts: RunnerParts, run: Run, signal: AbortSignal)
     return 'identical';
   }
   checkSeen(run, current);
+  // It could not be read when this was ordered: that is told before anything is unpacked.
+  if (order.manifest === '') await readManifest({ folder, file, sizeBytes });
   const part = await openPart(folder);
   const { manifest, sha256, files, bytes } = await unpack({ folder, file, sizeBytes }, part, signal);
   trace.add(`${manifest.name} ${manifest.version}: ${files} files, ${bytes} bytes`);

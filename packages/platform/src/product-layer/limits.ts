@@ -10,6 +10,7 @@ export const MAX_MANIFEST_BYTES = 4 * 2 ** 20;
 export const MAX_METADATA_BYTES = 16_384;
 /** How far into an archive the manifest is looked for. */
 export const MANIFEST_WITHIN_BYTES = 64 * 2 ** 20;
+export const MANIFEST_WITHIN_MEMBERS = 1000;
 export const MAX_NAME_LENGTH = 300;
 export const MAX_DEPTH = 16;
 export const MAX_TRACE_BYTES = 65_536;

@@ -4,7 +4,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { membersOf } from './archive.ts';
 import { refuse } from './fault.ts';
-import { MANIFEST_WITHIN_BYTES, MAX_MANIFEST_BYTES } from './limits.ts';
+import { MANIFEST_WITHIN_BYTES, MANIFEST_WITHIN_MEMBERS, MAX_MANIFEST_BYTES } from './limits.ts';
 import { MANIFEST_FILE, type Manifest, parseManifest } from './manifest.ts';
 
 /** A manifest with the SHA-256 of its text in hex. */
@@ -31,7 +31,10 @@ const toManifest = (text: string): ReadManifest => ({
 /** The manifest, which must come early in the archive. Throws LayerRefused. */
 export const readManifest = async ({ folder, file, sizeBytes }: Packed): Promise<ReadManifest> => {
   let bytes = 0;
-  for await (const { path, content } of membersOf(folder, file, sizeBytes)) {
+  for await (const { path, content, index } of membersOf(folder, file, sizeBytes)) {
+    if (index > MANIFEST_WITHIN_MEMBERS) {
+      return refuse(`${MANIFEST_FILE} does not come within the first ${MANIFEST_WITHIN_MEMBERS} members`);
+    }
     if (path === MANIFEST_FILE) return toManifest(await readText(content));
     for await (const chunk of content) {
       bytes += chunk.length;
