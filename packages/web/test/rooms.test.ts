@@ -28,8 +28,12 @@ describe('rooms of the console', { skip: skipPages }, () => {
   });
 
   /** A page of the console with somebody signed in; complaints are looked at in the end. */
-  const visit = async (path: string, look: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
-    const opened = await stage.open(path, { login: 'admin', pwd: ADMIN_PASSWORD }, { width });
+  const visit = async (
+    path: string,
+    look: (page: Page) => Promise<void>,
+    how: { width?: number; locale?: string } = {},
+  ): Promise<void> => {
+    const opened = await stage.open(path, { login: 'admin', pwd: ADMIN_PASSWORD }, how);
     const { page } = opened;
     page.setDefaultTimeout(MAX_WAIT_MS);
     await look(page);
@@ -152,13 +156,14 @@ describe('rooms of the console', { skip: skipPages }, () => {
     assert.ok(objects[0].oTop > 100, `dragged down: ${objects[0].oTop}`);
   });
 
-  it('shows a script on a narrow screen', async () => {
+  it('shows a script on a narrow screen, in Russian', async () => {
     const id = await makeScript('narrow', [{ oId: 1, oType: 101 }]);
-    await visit(
-      `/service/svcscripts/${id}`,
-      (page) => page.getByRole('group', { name: '1 · start', exact: true }).click(),
-      360,
-    );
+    const look = async (page: Page): Promise<void> => {
+      await page.getByRole('group', { name: '1 · начало', exact: true }).click();
+      await page.getByLabel('Добавить элемент').selectOption({ label: '111 · выбор' });
+      await page.getByRole('heading', { name: '2 · выбор' }).waitFor();
+    };
+    await visit(`/service/svcscripts/${id}`, look, { width: 360, locale: 'ru-RU' });
   });
 
   it('makes a class under another, a row in it, and attaches a file that comes back as it was', async () => {
@@ -218,7 +223,7 @@ describe('rooms of the console', { skip: skipPages }, () => {
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('group', { name: 'not good' }).locator('[aria-invalid="true"]').waitFor();
     };
-    await visit(`/design/classes/${made.body.id}`, look, 360);
+    await visit(`/design/classes/${made.body.id}`, look, { width: 360 });
   });
 });
 

@@ -4,7 +4,6 @@
  */
 import {
   applyNodeChanges,
-  Background,
   type Connection,
   Controls,
   type Edge,
@@ -218,7 +217,6 @@ const Flow = (props: CanvasProps) => {
           'controls.fitView.ariaLabel': t.fit,
         }}
       >
-        <Background gap={22} size={1.5} />
         <Controls showInteractive={false} fitViewOptions={FIT} />
       </ReactFlow>
     </section>
