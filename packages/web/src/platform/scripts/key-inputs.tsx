@@ -48,7 +48,7 @@ const toTemplate = (text: string, before: unknown): unknown => {
   }
 };
 
-export const KeyInput = (props: KeyProps) => {
+const KeyInput = (props: KeyProps) => {
   switch (props.declared.kind) {
     case 'list':
       return <ListInput {...props} />;
