@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { rolesOf } from '../../../tools/soak/process-tree.ts';
 import type { CommandContext } from '../src/command.ts';
 import { layerCommand } from '../src/commands/layer.ts';
 import { type Administrator, eventually, type ParleyProcess, startParley } from './parley-process.ts';
@@ -80,10 +81,28 @@ describe('the example layer', () => {
     await assert.rejects(fetch(url));
   });
 
+  it('goes on being installed when the process that does it is killed', async () => {
+    const { body } = await admin.call('POST', LAYERS, { prefix: 'hello' });
+    const platform = rolesOf(parley.pid).find(({ role, pid }) => role === 'platform' && pid !== parley.pid);
+    process.kill(platform!.pid, 'SIGKILL');
+    // Nobody listens until it is started again.
+    const asked = async (path: string) => (await admin.call('GET', path).catch(() => undefined))?.body ?? [];
+    const through = await eventually(
+      async () =>
+        (await asked(LAYERS)).find(
+          (each: { kind: string; order: number }) => each.kind === 'attempt' && each.order === body.order,
+        ),
+      (each) => each !== undefined && each.status !== 'registered',
+      'the order to be through',
+    );
+    assert.equal(through.status, 'installed', through.trace);
+    assert.equal((await asked('domain/roles?filter={"name":"hello_reader|hello_writer"}')).length, 2);
+  });
+
   it('is not packed without a key, twice, or from a folder that is none', async () => {
     await assert.rejects(run('pack', EXAMPLE), /needs --key/);
     await assert.rejects(run('pack', EXAMPLE, '--key', join(folder, 'key.json'), '--out', folder), /EEXIST/);
-    await assert.rejects(run('pack', folder, '--key', join(folder, 'key.json')), /layer\.json/);
+    await assert.rejects(run('pack', join(folder, 'none'), '--key', join(folder, 'key.json')), /ENOENT/);
     await assert.rejects(run('keys', join(folder, 'key.json')), /EEXIST/);
     await assert.rejects(run('burn'), /wants one of/);
   });
