@@ -215,6 +215,8 @@ describe('external sign-in', () => {
     const ctx = fieldValue(fields, 'ctx');
     const skipped = await post({ step: 2, ctx, code: '000000' }, from);
     assert.deepEqual([skipped.status, skipped.body.error_code, skipped.body.error_details.field], [400, 1400, 'step']);
+    const untexted = await post({ step: { toString: 1, valueOf: 1 }, ctx, login }, from);
+    assert.deepEqual([untexted.status, untexted.body.error_details.field], [400, 'step']);
     const none = await post({ ctx, login }, from);
     assert.deepEqual([none.status, none.body.error_details.field], [400, 'step']);
     const both = await Promise.all([1, 2, 3, 4].map(() => post({ step: 1, ctx, login, pwd: PASSWORD }, from)));

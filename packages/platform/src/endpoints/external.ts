@@ -163,7 +163,8 @@ const answer = async (
 /** Steps come in their order: only the one that waits can be posted. */
 const checkStep = (waits: string | number, posted: unknown): void => {
   if (posted === undefined || posted === null) throw badRequest('step', 'is missing');
-  if (String(waits) !== String(posted)) throw badRequest('step', 'is not the step that waits');
+  const isWord = typeof posted === 'string' || typeof posted === 'number';
+  if (!isWord || String(waits) !== String(posted)) throw badRequest('step', 'is not the step that waits');
 };
 
 const FIELDS: JsonSchema = {
