@@ -119,6 +119,7 @@ const startBeats = (
   let version = peers.ownVersion();
   let writing: Promise<void> = Promise.resolve();
   let isEnding = false;
+  let isLost = false;
   let isDirty = false;
   let isFailing = false;
 
@@ -136,21 +137,28 @@ const startBeats = (
     if (!found || found.data.instance === own.instance) return;
     const { startedAtMs, instance } = found.data;
     const isElder = startedAtMs < own.startedAtMs || (startedAtMs === own.startedAtMs && instance < own.instance);
-    if (isElder) lost.reject(new Error(`another supervisor runs under the name ${server}; set supervisor.server.`));
+    if (!isElder) return;
+    isEnding = true;
+    isLost = true;
+    lost.reject(new Error(`another supervisor runs under the name ${server}; set supervisor.server.`));
   };
-  const failed = async (thrown: Error): Promise<void> => {
+  /** Writes over what a younger supervisor of our name wrote, at once: at our next beat it would have written again. */
+  const putAgain = async (): Promise<void> => {
+    await settle();
+    if (!isEnding) await put();
+  };
+  const failed = (thrown: Error): void => {
     isDirty = true;
-    if (thrown.name === 'Conflict') await settle().catch(() => undefined);
-    else peers.suspend();
+    if (thrown.name !== 'Conflict') peers.suspend();
     if (!isFailing) log.warn({ server, reason: thrown.message }, 'heartbeats cannot be written');
     isFailing = true;
   };
   const write = async (isBeat: boolean): Promise<void> => {
     if (isEnding) return;
     try {
-      await put();
+      await put().catch((thrown: Error) => (thrown.name === 'Conflict' ? putAgain() : Promise.reject(thrown)));
     } catch (thrown) {
-      await failed(thrown as Error);
+      failed(thrown as Error);
       return;
     }
     if (isFailing) log.warn({ server }, 'heartbeats are written again');
@@ -176,6 +184,8 @@ const startBeats = (
       clearInterval(timer);
       isEnding = true;
       await writing;
+      // Then the row is the other's.
+      if (isLost) return;
       const drop = { op: 'drop', kind: 'server', id: server, expect: version } as const;
       await store.commit(NODES_SPACE, [drop]).catch(() => undefined);
     },

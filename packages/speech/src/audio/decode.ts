@@ -10,7 +10,7 @@ import { streamableMp4 } from './mp4.ts';
 import { type Format, id3End, mpegChannels, SNIFF_BYTES, sniff, sniffMagic } from './sniff.ts';
 import type { ByteSource } from './source.ts';
 import { endsEarly } from './truncation.ts';
-import { type Block, checkShape, readAuLayout, readSamples, readWavLayout, type WavLayout } from './wav.ts';
+import { ADPCM_TAGS, type Block, checkShape, readAuLayout, readSamples, readWavLayout, type WavLayout } from './wav.ts';
 
 export type Decoding = {
   readonly format: string;
@@ -168,8 +168,6 @@ const openSamples = (source: ByteSource, layout: WavLayout, format: 'wav' | 'au'
   return { format, channels, blocks: readSamples(source, layout), truncated: () => truncated };
 };
 
-/** WAVE format tags of codings that a decoder here knows (RFC 2361): MS and IMA ADPCM, MPEG layer 2 and 3. */
-const ADPCM_TAGS = [0x02, 0x11];
 const MPEG_TAGS = [0x50, 0x55];
 
 const openWav = async (source: ByteSource, head: Uint8Array): Promise<Decoding | undefined> => {

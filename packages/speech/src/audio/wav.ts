@@ -56,6 +56,17 @@ export const checkShape = (rate: number, channels: number): void => {
     throw invalid(`The audio says it has ${channels} channels; 1 to ${MAX_CHANNELS} are read.`);
 };
 
+/** Microsoft's and IMA's ADPCM. */
+export const ADPCM_TAGS: readonly number[] = [2, 17];
+/** The shortest head of a block, bytes a channel: Microsoft's is 7 bytes, IMA's 4 and at least one word of samples. */
+const MIN_BLOCK_BYTES = 7;
+
+/** The decoder walks from block to block: one that holds no samples would keep it at the same place for ever. */
+const checkAdpcm = (blockBytes: number, channels: number): void => {
+  if (blockBytes <= MIN_BLOCK_BYTES * channels)
+    throw invalid(`The wav file says its blocks have ${blockBytes} bytes, which hold no samples.`);
+};
+
 type Fmt = Pick<WavLayout, 'coding' | 'bits' | 'channels' | 'rate'>;
 
 /** Samples in a coding this file does not read: the format tag, and where they lie. */
@@ -66,11 +77,14 @@ const readFmt = async (source: ByteSource, at: number, size: number, little: boo
   if (view.byteLength < 16) throw invalid('The format chunk of the wav file is too short.');
   const tag = view.getUint16(0, little);
   const real = tag === EXTENSIBLE && view.byteLength >= 26 ? view.getUint16(24, little) : tag;
-  const coding = CODING_OF_TAG[real];
-  if (coding === undefined) return real;
   const channels = view.getUint16(2, little);
   const rate = view.getUint32(4, little);
   checkShape(rate, channels);
+  const coding = CODING_OF_TAG[real];
+  if (coding === undefined) {
+    if (ADPCM_TAGS.includes(real)) checkAdpcm(view.getUint16(12, little), channels);
+    return real;
+  }
   // 12 or 20 significant bits lie in the next whole number of bytes.
   const bits = Math.ceil(view.getUint16(14, little) / 8) * 8;
   if (!BITS_OF[coding].includes(bits)) throw invalid(`Wav samples of ${bits} bits are not read.`);
