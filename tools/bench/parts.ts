@@ -1,0 +1,14 @@
+/** The parts of `npm run bench`, in the order in which they run; each is loaded only when it is needed. */
+import type { BenchPart } from './part.ts';
+
+export type ListedPart = {
+  readonly name: string;
+  /** Left out of a run that names no parts: it needs a network, or much time. */
+  readonly isExtra?: true;
+  readonly load: () => Promise<BenchPart>;
+};
+
+export const PARTS: readonly ListedPart[] = [
+  { name: 'studio', load: async () => (await import('./pages.ts')).STUDIO_BENCH },
+  { name: 'console', load: async () => (await import('./pages.ts')).CONSOLE_BENCH },
+];
