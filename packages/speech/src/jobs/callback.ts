@@ -5,7 +5,7 @@
 
 import { createPrefixedId } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
-import type { Change, Claim, Store } from '@parley/kit/store/store.ts';
+import { type Change, type Claim, Conflict, type Store } from '@parley/kit/store/store.ts';
 import type { JobRecord } from '../core/job-record.ts';
 import type { Transcript } from '../core/types.ts';
 import { type ClaimLoop, startClaimLoop } from './claim-loop.ts';
@@ -87,10 +87,16 @@ export const oweDelivery =
 /** Starts delivering what is owed; disposing stops attempts under way, which are then made again. */
 export const startCallbacks = (parts: CallbackParts): ClaimLoop => {
   const limits = { ...LIMITS, ...parts.limits };
-  return startClaimLoop(
-    { ...parts, ...limits, queue: CALLBACK_QUEUE, run: (claim, stopping) => deliver(parts, limits, claim, stopping) },
-    new Error('the service stops'),
-  );
+  const run = async (claim: Claim, stopping: AbortSignal): Promise<void> => {
+    try {
+      await deliver(parts, limits, claim, stopping);
+    } catch (thrown) {
+      if (!(thrown instanceof Conflict && thrown.reason === 'lease')) throw thrown;
+      // Ours took too long: what comes of the delivery is now another's to write down.
+      parts.log.info({ delivery: claim.id }, 'delivery was taken over');
+    }
+  };
+  return startClaimLoop({ ...parts, ...limits, queue: CALLBACK_QUEUE, run }, new Error('the service stops'));
 };
 
 const deliver = async (
@@ -103,7 +109,7 @@ const deliver = async (
   const row = await store.get<DeliveryRow>(DOMAIN, KIND.delivery, claim.id);
   const job = row && (await store.get<JobRow>(DOMAIN, KIND.job, row.data.job));
   if (!row || !job) {
-    await store.commit(DOMAIN, dropDelivery(claim.id));
+    await store.commit(DOMAIN, dropDelivery(claim.id, parts.owner));
     return;
   }
   const attempt = row.data.attempts + 1;
@@ -114,20 +120,25 @@ const deliver = async (
     parts.secrets,
   );
   const outcome = await parts.post(row.data.url, headers, body, signal);
-  // Stopped in the middle: whether it arrived is not known, so it is made again, under the same id.
-  if (signal.aborted) return;
   const status = 'status' in outcome ? outcome.status : null;
+  if (signal.aborted && status === null) {
+    // Stopped in the middle: whether it arrived is not known, so it is made again, by whoever comes first.
+    await store.commit(DOMAIN, [
+      { op: 'renew', queue: CALLBACK_QUEUE, id: claim.id, owner: parts.owner, untilMs: parts.now() },
+    ]);
+    return;
+  }
   log.info({ delivery: claim.id, job: job.id, attempt, status }, 'delivery attempted');
   const pauseMs = pauseAfter(outcome, attempt, limits);
   const callback = { attempts: attempt, last_status: status };
   if (pauseMs === undefined) {
     const delivered = status !== null && status >= 200 && status < 300;
-    await note(store, job.id, { ...callback, status: delivered ? 'delivered' : 'failed' }, dropDelivery(claim.id));
+    await note(store, job.id, { ...callback, status: delivered ? 'delivered' : 'failed' }, dropDelivery(claim.id, parts.owner));
     return;
   }
   await note(store, job.id, { ...callback, status: 'pending' }, [
     { op: 'put', kind: KIND.delivery, id: claim.id, data: { ...row.data, attempts: attempt }, quiet: true },
-    { op: 'dequeue', queue: CALLBACK_QUEUE, id: claim.id },
+    { op: 'dequeue', queue: CALLBACK_QUEUE, id: claim.id, owner: parts.owner },
     {
       op: 'enqueue',
       queue: CALLBACK_QUEUE,
@@ -139,9 +150,9 @@ const deliver = async (
   ]);
 };
 
-const dropDelivery = (id: string): Change[] => [
+const dropDelivery = (id: string, owner: string): Change[] => [
   { op: 'drop', kind: KIND.delivery, id, quiet: true },
-  { op: 'dequeue', queue: CALLBACK_QUEUE, id },
+  { op: 'dequeue', queue: CALLBACK_QUEUE, id, owner },
 ];
 
 const recordOf = async ({ store, now }: CallbackParts, job: JobRow) => {
