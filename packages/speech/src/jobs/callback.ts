@@ -133,7 +133,12 @@ const deliver = async (
   const callback = { attempts: attempt, last_status: status };
   if (pauseMs === undefined) {
     const delivered = status !== null && status >= 200 && status < 300;
-    await note(store, job.id, { ...callback, status: delivered ? 'delivered' : 'failed' }, dropDelivery(claim.id, parts.owner));
+    await note(
+      store,
+      job.id,
+      { ...callback, status: delivered ? 'delivered' : 'failed' },
+      dropDelivery(claim.id, parts.owner),
+    );
     return;
   }
   await note(store, job.id, { ...callback, status: 'pending' }, [
