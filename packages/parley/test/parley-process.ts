@@ -83,11 +83,12 @@ export const signInAt = async (url: string): Promise<Administrator> => {
   return createAdministrator(url, body.session_token);
 };
 
-/** Starts the command on a folder of its own, or on one that is there. Settings by full key. */
+/** Starts the command on a folder of its own, or on one that is there. Settings by full key; `before`: words before it. */
 export const startParley = async (
   command: string,
   settings: Readonly<Record<string, string>> = {},
   folder?: string,
+  before: readonly string[] = [],
 ): Promise<ParleyProcess> => {
   const dataDir = folder ?? (await mkdtemp(join(tmpdir(), 'parley-server-')));
   const flags = {
@@ -101,11 +102,12 @@ export const startParley = async (
     secret_key: '00'.repeat(32),
     ...settings,
   };
-  const child = spawn(
-    process.execPath,
-    [BIN, command, ...Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`)],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PARLEY_ADMIN_PASSWORD: PASSWORD } },
-  );
+  const options = Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`);
+  const [program, ...words] = [...before, process.execPath, BIN, command, ...options];
+  const child = spawn(program!, words, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PARLEY_ADMIN_PASSWORD: PASSWORD },
+  });
   const urls = new Map<string, PromiseWithResolvers<string>>();
   const urlOf = (name: string): PromiseWithResolvers<string> => {
     const known = urls.get(name) ?? Promise.withResolvers<string>();

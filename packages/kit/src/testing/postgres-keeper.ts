@@ -27,7 +27,6 @@ const LOG_FILE = 'log';
 const NOBODY = 65_534;
 const READY = 'database system is ready to accept connections';
 const SERVER_OPTIONS = {
-  listen_addresses: '',
   fsync: 'off',
   shared_buffers: '32MB',
   max_connections: '60',
@@ -79,7 +78,10 @@ const findNative = (root: string): string => {
   return copy;
 };
 
-const prepare = (root: string): Place => {
+/** Where it listens besides its socket file, and who may come there without a password. */
+export type Doors = { readonly address: string; readonly network: string };
+
+const prepare = (root: string, doors: Doors | undefined): Place => {
   chmodSync(root, 0o711);
   const place = { data: join(root, 'data'), socket: join(root, 's'), native: findNative(root) };
   for (const folder of [place.data, place.socket]) {
@@ -92,11 +94,13 @@ const prepare = (root: string): Place => {
     env: libraryPath(root, place.native),
     stdio: 'pipe',
   });
+  if (doors) appendFileSync(join(place.data, 'pg_hba.conf'), `host all all ${doors.network} trust\n`);
   return place;
 };
 
-const startServer = (root: string, place: Place): Promise<ChildProcess> => {
-  const options = Object.entries(SERVER_OPTIONS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+const startServer = (root: string, place: Place, doors: Doors | undefined): Promise<ChildProcess> => {
+  const settings = { ...SERVER_OPTIONS, listen_addresses: doors?.address ?? '' };
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const server = spawn(join(place.native, 'bin', 'postgres'), ['-D', place.data, '-k', place.socket, ...options], {
     ...identity,
     env: libraryPath(root, place.native),
@@ -115,12 +119,12 @@ const startServer = (root: string, place: Place): Promise<ChildProcess> => {
   });
 };
 
-const keep = (root: string): void => {
+const keep = (root: string, doors: Doors | undefined): void => {
   let server: ChildProcess | undefined;
   let place: Place | undefined;
   const start = async (): Promise<void> => {
-    place ??= prepare(root);
-    server = await startServer(root, place);
+    place ??= prepare(root, doors);
+    server = await startServer(root, place, doors);
   };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const ending = server;
@@ -154,5 +158,5 @@ const keep = (root: string): void => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 };
 
-const [, , root] = process.argv;
-if (process.send && root !== undefined) keep(root);
+const [, , root, address, network] = process.argv;
+if (process.send && root !== undefined) keep(root, address && network ? { address, network } : undefined);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { KeeperAnswer, KeeperOrder } from './postgres-keeper.ts';
+import type { Doors, KeeperAnswer, KeeperOrder } from './postgres-keeper.ts';
 
 export type PostgresServer = AsyncDisposable & {
   /** Makes an empty database and answers its URL. */
@@ -32,10 +32,11 @@ const ask = async (keeper: ChildProcess, order: KeeperOrder): Promise<void> => {
   if (!answer.ok) throw new Error(answer.message);
 };
 
-/** Starts a server on a new folder; takes about a second. */
-export const startPostgres = async (): Promise<PostgresServer> => {
+/** Starts a server on a new folder; takes about a second. With `doors` it is reached over TCP, else by a socket file. */
+export const startPostgres = async (doors?: Doors): Promise<PostgresServer> => {
   const root = await mkdtemp(join(tmpdir(), 'parley-pg-'));
-  const keeper = fork(fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), [root], { execArgv: [] });
+  const words = doors ? [root, doors.address, doors.network] : [root];
+  const keeper = fork(fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url)), words, { execArgv: [] });
   const url = (database: string): string => `postgres://postgres@${encodeURIComponent(join(root, 's'))}/${database}`;
   let databases = 0;
   const run = async (sql: string, values: unknown[] = []): Promise<pg.QueryResult> => {
@@ -63,7 +64,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     createDatabase: async () => {
       databases += 1;
       await run(`CREATE DATABASE t${databases}`);
-      return url(`t${databases}`);
+      return doors ? `postgres://postgres@${doors.address}/t${databases}` : url(`t${databases}`);
     },
     dropDatabase: async (place) => {
       await run(`DROP DATABASE IF EXISTS ${place.slice(place.lastIndexOf('/') + 1)} WITH (FORCE)`);
