@@ -7,6 +7,7 @@ import { aborted } from './abort.ts';
 import { readCommandLine } from './command-line.ts';
 import type { Front } from './http/front.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
+import { ServiceFault } from './service-fault.ts';
 import { type Declaration, readSettings, type Settings, type Values } from './settings.ts';
 
 /** Ends with these: done; failed; settings that cannot be used (EX_CONFIG of sysexits.h), so starting again is useless. */
@@ -93,7 +94,8 @@ export const runService = async <D extends Declaration>(
     return EXIT_DONE;
   } catch (thrown) {
     if (end.signal.aborted && thrown === end.signal.reason) return EXIT_DONE;
-    log.fatal({ err: thrown }, 'the service failed');
+    if (thrown instanceof ServiceFault) log.fatal(thrown.message);
+    else log.fatal({ err: thrown }, 'the service failed');
     return EXIT_FAILED;
   } finally {
     end.stopListening();

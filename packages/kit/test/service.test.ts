@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -51,6 +52,24 @@ describe('a service on its own', () => {
       await disposed;
     });
   }
+
+  it('says in one sentence that its port is in use', async () => {
+    const other = createServer();
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const child = startAlone('--set', `sample.port=${port}`);
+    const said = seen(child.stderr!, '"level":60');
+    assert.deepEqual(await exitOf(child), [1, null]);
+    other.close();
+    const line = (await said).split('\n').find((each) => each.includes('"level":60'));
+    const { msg, err } = JSON.parse(line!);
+    assert.match(
+      msg,
+      new RegExp(`^127\\.0\\.0\\.1:${port} is in use: .* The settings host and port choose another\\.$`),
+    );
+    assert.equal(err, undefined);
+  });
 
   it('ends at once on a second signal', async () => {
     const child = startAlone('--set', 'sample.mood=stuck');
