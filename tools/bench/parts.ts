@@ -9,6 +9,7 @@ export type ListedPart = {
 };
 
 export const PARTS: readonly ListedPart[] = [
+  { name: 'platform', load: async () => (await import('./platform/requests.ts')).PLATFORM_BENCH },
   { name: 'studio', load: async () => (await import('./pages.ts')).STUDIO_BENCH },
   { name: 'console', load: async () => (await import('./pages.ts')).CONSOLE_BENCH },
 ];
