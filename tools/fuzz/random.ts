@@ -16,7 +16,7 @@ export type Random = {
 };
 
 /** mulberry32 by Tommy Ettinger (public domain): 32 bits of state, enough to be different each time. */
-const createSource = (seed: number): (() => number) => {
+export const createSource = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
