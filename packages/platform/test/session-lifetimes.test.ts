@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '@parley/kit/clock.ts';
 import { createSilentLog } from '@parley/kit/log.ts';
-import type { Store } from '@parley/kit/store/store.ts';
+import { type Store, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { eachStore, type TestDatabase } from '@parley/kit/testing/each-store.ts';
 import { createLatch } from '@parley/kit/testing/wait.ts';
 import { SESSION_KIND, sweepSessions } from '../src/auth/session-rows.ts';
@@ -103,6 +103,25 @@ eachStore((driver) => {
       } finally {
         await server.start();
       }
+    });
+
+    it('are not forgotten by the process that made them when the feed tells of them', async () => {
+      if (driver.name === 'sqlite') return;
+      const following = createLatch('the feed to be followed');
+      const told = createLatch('the feed to tell of the session');
+      const watch: Store['watch'] = async function* (domain, from, signal) {
+        following.open();
+        for await (const entry of store.watch(domain, from, signal)) {
+          yield entry;
+          if (entry.kind === SESSION_KIND) told.open();
+        }
+      };
+      const get: Store['get'] = () => Promise.reject(new StoreUnavailable('away'));
+      await using sessions = open({ ...store, watch, get });
+      await following.opened();
+      const { token } = await create(sessions, 'token');
+      await told.opened();
+      assert.equal(await stateOf(sessions, token), 'live');
     });
 
     it('end without use, and slide with it, but not past their end', async () => {

@@ -10,6 +10,12 @@ export type SessionCache = ReturnType<typeof createSessionCache>;
 export const createSessionCache = () => {
   const sessions = new Map<string, Session>();
   const cuts = new Map<string, Cut>();
+  /** Sequence numbers of this process's own commits of sessions that are here. */
+  const written = new Map<string, number>();
+  const forget = (id: string): void => {
+    sessions.delete(id);
+    written.delete(id);
+  };
   let drops = 0;
   return {
     /** From now on the user's present sessions but one are dead, whatever their rows say until those are written. */
@@ -27,18 +33,23 @@ export const createSessionCache = () => {
     /** Grows with every drop: a row that was being read meanwhile may be out of date. */
     drops: () => drops,
     get: (id: string): Session | undefined => sessions.get(id),
-    set: (session: Session): void => {
+    /** `seq`: of the commit, where this process has just written it so. */
+    set: (session: Session, seq?: number): void => {
       sessions.delete(session.id);
       sessions.set(session.id, session);
-      if (sessions.size > MAX_CACHED) sessions.delete(sessions.keys().next().value!);
+      if (seq !== undefined) written.set(session.id, seq);
+      if (sessions.size > MAX_CACHED) forget(sessions.keys().next().value!);
     },
+    /** True when what is here was written by this process in this commit or a later one: the feed brings nothing new. */
+    hasWritten: (id: string, seq: number): boolean => (written.get(id) ?? 0) >= seq,
     clear: (): void => {
       drops += 1;
       sessions.clear();
+      written.clear();
     },
     drop: (id: string): void => {
       drops += 1;
-      sessions.delete(id);
+      forget(id);
     },
   };
 };

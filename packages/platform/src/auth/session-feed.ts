@@ -54,7 +54,9 @@ const load = async ({ store, clock }: Parts, cache: SessionCache): Promise<numbe
   return seq;
 };
 
-const renew = async ({ store, clock }: Parts, cache: SessionCache, { id, op }: FeedEntry): Promise<void> => {
+const renew = async ({ store, clock }: Parts, cache: SessionCache, { id, op, seq }: FeedEntry): Promise<void> => {
+  // Reading it again would forget it when the database goes away just then.
+  if (cache.hasWritten(id, seq)) return;
   cache.drop(id);
   if (op !== 'put') return;
   const before = cache.drops();

@@ -97,6 +97,9 @@ const createRow = (options: SessionOptions, wanted: NewSession): SessionRow => {
   };
 };
 
+/** The version a commit left a session at. */
+const versionIn = (versions: ReadonlyMap<string, number>, id: string): number => versions.get(`${SESSION_KIND}/${id}`)!;
+
 const findSession = async ({ store, clock }: SessionOptions, cache: SessionCache, token: string): Promise<Found> => {
   if (!TOKEN.test(token)) return { state: 'unknown' };
   const id = idOf(token);
@@ -174,10 +177,11 @@ export const openSessions = (options: SessionOptions): Sessions => {
     const token = PREFIX[row.kind] + createToken();
     const id = idOf(token);
     const ends = replaces.flatMap((session) => endSession(session, clock.now()));
-    await store.commit(SYSTEM_SPACE, [putSession(id, row, 0), putIndex(ownerOf(row), id), ...ends, ...more]);
+    const changes = [putSession(id, row, 0), putIndex(ownerOf(row), id), ...ends, ...more];
+    const { seq, versions } = await store.commit(SYSTEM_SPACE, changes);
     for (const { id: old } of replaces) cache.drop(old);
-    const session = { ...row, id, version: 1 };
-    cache.set(session);
+    const session = { ...row, id, version: versionIn(versions, id) };
+    cache.set(session, seq);
     return { token, session };
   };
 
@@ -241,7 +245,7 @@ const touchSession = (
     .commit(SYSTEM_SPACE, [putSession(id, row, version, true)])
     .then(({ versions }) => {
       const current = cache.get(id);
-      if (current) cache.set({ ...current, version: versions.get(`${SESSION_KIND}/${id}`) ?? version + 1 });
+      if (current) cache.set({ ...current, version: versionIn(versions, id) });
     })
     .catch((error) => {
       const current = cache.get(id);
@@ -266,9 +270,9 @@ const rebindToken = async (
     if (current.ended_ms !== undefined) break;
     const { id, version, ...row } = { ...current, domain };
     try {
-      await store.commit(SYSTEM_SPACE, [putSession(id, row, version)]);
-      const moved = { ...row, id, version: version + 1 };
-      cache.set(moved);
+      const { seq, versions } = await store.commit(SYSTEM_SPACE, [putSession(id, row, version)]);
+      const moved = { ...row, id, version: versionIn(versions, id) };
+      cache.set(moved, seq);
       return moved;
     } catch (error) {
       if (!(error instanceof Conflict)) throw error; // seen in use meanwhile: read again
