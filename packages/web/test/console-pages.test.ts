@@ -55,6 +55,10 @@ describe('pages of the console', { skip: skipPages }, () => {
     `/access?user=${user}`,
     '/master/nodes',
     '/sessions',
+    '/account',
+    '/master/license',
+    '/iam/dbusers',
+    '/domain/product_layer',
     '/nowhere',
   ];
 

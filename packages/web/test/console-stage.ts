@@ -4,7 +4,7 @@ import type { Client, TestPlatform } from '../../platform/test/start-test-platfo
 import { type Opened, openPage } from './browser.ts';
 
 /** Answers that a test provokes; the browser writes every one on its console. */
-const PROVOKED = /status of (400|404|409|412|422)/;
+const PROVOKED = /status of (400|404|409|412|415|422)/;
 
 export type Stage = {
   /** Opens a place in a browser of its own, signed in there unless `login` is absent. */

@@ -69,7 +69,7 @@ describe('the console', { skip: skipPages }, () => {
 
     await signIn(page, 'rita', 'Rita-Password-1');
     await page.waitForSelector('h1:text("Rita (rita)")');
-    assert.deepEqual(await page.locator('nav.nav a').allInnerTexts(), ['Start', 'Sessions', 'Users']);
+    assert.deepEqual(await page.locator('nav.nav a').allInnerTexts(), ['Start', 'My account', 'Sessions', 'Users']);
     await page.click('nav a:text-is("Users")');
     await page.click('td button:text-is("admin")');
     await page.waitForSelector('dialog .warning-box');

@@ -1,18 +1,22 @@
 /** The console's places, and what stands around them. */
-import { Activity, BookOpen, History, House, LogOut, Server, ShieldCheck } from 'lucide-react';
+import { Activity, AppWindow, BookOpen, History, House, LogOut, Server, ShieldCheck, UserRound } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { createTexts, type Language, useLanguage } from '../shared/i18n.tsx';
-import { type NavGroup, PageTitle, Shell } from '../shared/layout.tsx';
+import { type NavGroup, type NavItem, PageTitle, Shell } from '../shared/layout.tsx';
 import { Loading } from '../shared/parts.tsx';
-import { type Console, ConsoleProvider, useConsole } from './account/console.tsx';
+import { type Console, ConsoleProvider, type Session, useConsole } from './account/console.tsx';
 import { CollectionPage } from './data/collection-page.tsx';
 import { useRun } from './faults.tsx';
 import { HomePage } from './home.tsx';
 import { GROUPS, nameOf } from './names.ts';
+import { hrefOf } from './webapps.ts';
 
+const AccountPage = lazy(async () => ({ default: (await import('./account/account-page.tsx')).AccountPage }));
 const AccessPage = lazy(async () => ({ default: (await import('./roles/access-page.tsx')).AccessPage }));
 const JournalPage = lazy(async () => ({ default: (await import('./journal/journal-page.tsx')).JournalPage }));
+const DbUsersPage = lazy(async () => ({ default: (await import('./installation/db-users-page.tsx')).DbUsersPage }));
+const LicencePage = lazy(async () => ({ default: (await import('./installation/licence-page.tsx')).LicencePage }));
 const NodesPage = lazy(async () => ({ default: (await import('./installation/nodes-page.tsx')).NodesPage }));
 const SessionsPage = lazy(async () => ({ default: (await import('./account/sessions-page.tsx')).SessionsPage }));
 const ScriptsPage = lazy(async () => ({ default: (await import('./scripts/scripts-page.tsx')).ScriptsPage }));
@@ -23,6 +27,8 @@ const useTexts = createTexts({
   en: {
     service: 'Platform',
     home: 'Start',
+    account: 'My account',
+    apps: 'Applications',
     sessions: 'Sessions',
     access: 'May they do this?',
     journal: 'Journal',
@@ -37,6 +43,8 @@ const useTexts = createTexts({
   ru: {
     service: 'Платформа',
     home: 'Начало',
+    account: 'Моя учётная запись',
+    apps: 'Приложения',
     sessions: 'Сеансы',
     access: 'Что разрешено?',
     journal: 'Журнал',
@@ -68,7 +76,10 @@ const Frame = () => {
           <Route path="/access" component={AccessPage} />
           <Route path="/journal" component={JournalPage} />
           <Route path="/master/nodes" component={NodesPage} />
+          <Route path="/master/license" component={LicencePage} />
+          <Route path="/iam/dbusers" component={DbUsersPage} />
           <Route path="/sessions" component={SessionsPage} />
+          <Route path="/account" component={AccountPage} />
           <Route path="/service/svcscripts/*?">{({ '*': rest }) => <ScriptsPage rest={rest ?? ''} />}</Route>
           <Route path="/design/classes/*?">{({ '*': rest }) => <ClassesPage rest={rest ?? ''} />}</Route>
           <Route path="/model/*">{({ '*': rest }) => <ModelPage rest={rest ?? ''} />}</Route>
@@ -99,12 +110,16 @@ type Texts = ReturnType<typeof useTexts>;
 
 /** Only what the roles let one see. */
 const navOf = ({ collections, may, session }: Console, t: Texts, language: Language): NavGroup[] => {
-  const seen = collections.filter(({ path }) => may('GET', path)).map(({ name }) => name);
+  const seen = [
+    ...collections.filter(({ path }) => may('GET', path)).map(({ name }) => name),
+    ...pagesOf(session, may),
+  ];
   const item = (name: string) => ({ href: `/${name}`, label: nameOf(name, language) });
   const named = new Set(GROUPS.flatMap(({ collections: names }) => Object.keys(names)));
   const others = seen.filter((name) => !named.has(name)).map(item);
   const first: [string, string, ReactNode, boolean][] = [
     ['/', t.home, <House key="home" aria-hidden />, true],
+    ['/account', t.account, <UserRound key="account" aria-hidden />, true],
     ['/sessions', t.sessions, <Activity key="sessions" aria-hidden />, true],
   ];
   const watch: [string, string, ReactNode, boolean][] = [
@@ -126,6 +141,7 @@ const navOf = ({ collections, may, session }: Console, t: Texts, language: Langu
     list.filter(([, , , is]) => is).map(([href, label, icon]) => ({ href, label, icon }));
   const groups: NavGroup[] = [
     { items: toItems(first) },
+    { label: t.apps, items: appsOf(session) },
     { label: t.watch, items: toItems(watch) },
     ...GROUPS.map(({ label, collections: names }) => ({
       label: label[language],
@@ -137,6 +153,19 @@ const navOf = ({ collections, may, session }: Console, t: Texts, language: Langu
   ];
   return groups.filter(({ items }) => items.length > 0);
 };
+
+/** Pages of their own that stand among the collections. */
+const pagesOf = ({ domain_is_master }: Session, may: Console['may']): string[] => [
+  ...(domain_is_master && may('GET', 'master/license') ? ['master/license'] : []),
+  ...(may('GET', 'iam/dbusers') || may('GET', 'iam/dbusers_by_expiration') ? ['iam/dbusers'] : []),
+];
+
+/** Applications of the roles. */
+const appsOf = ({ webapps }: Session): NavItem[] =>
+  webapps.flatMap((webapp) => {
+    const href = hrefOf(webapp);
+    return href === undefined ? [] : [{ href, label: webapp.name, icon: <AppWindow aria-hidden />, isOutside: true }];
+  });
 
 const Actions = () => {
   const t = useTexts();

@@ -4,6 +4,7 @@ import { createTexts } from '../shared/i18n.tsx';
 import { PageTitle } from '../shared/layout.tsx';
 import { Badge } from '../shared/parts.tsx';
 import { useConsole, type Webapp } from './account/console.tsx';
+import { hrefOf } from './webapps.ts';
 
 const useTexts = createTexts({
   en: {
@@ -53,12 +54,6 @@ export const HomePage = () => {
       </div>
     </>
   );
-};
-
-/** An application may name any address; only pages of the web are linked. Undefined for all others. */
-const hrefOf = ({ url }: Pick<Webapp, 'url'>): string | undefined => {
-  const target = url ? URL.parse(url, location.origin) : null;
-  return target && ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
 };
 
 const AppName = (webapp: Webapp) => {

@@ -1,4 +1,4 @@
-/** What collections are called, in both languages, and how they stand in the menu. A collection without a name shows its path. */
+/** What collections and pages of their own are called, in both languages, and how they stand in the menu. A collection without a name shows its path. */
 import type { Language } from '../shared/i18n.tsx';
 
 type Name = Readonly<Record<Language, string>>;
@@ -37,6 +37,7 @@ export const GROUPS: readonly Group[] = [
       'domain/storages': { en: 'Storages', ru: 'Хранилища' },
       'domain/storagerules': { en: 'Storage rules', ru: 'Правила хранения' },
       'domain/settings': { en: 'Settings', ru: 'Настройки' },
+      'iam/dbusers': { en: 'Database accounts', ru: 'Учётные записи БД' },
     },
   },
   {
@@ -45,6 +46,7 @@ export const GROUPS: readonly Group[] = [
       'master/domains': { en: 'Domains', ru: 'Домены' },
       'master/configurations': { en: 'Configurations', ru: 'Конфигурации' },
       'domain/product_layer': { en: 'Product layers', ru: 'Слои продукта' },
+      'master/license': { en: 'Licence', ru: 'Лицензия' },
     },
   },
   {

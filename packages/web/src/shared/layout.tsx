@@ -30,6 +30,8 @@ export type NavItem = {
   readonly href: string;
   readonly label: string;
   readonly icon?: ReactNode;
+  /** An address elsewhere, which is left for. */
+  readonly isOutside?: boolean;
 };
 /** Items under a heading; without a label they stand by themselves. */
 export type NavGroup = { readonly label?: string; readonly items: readonly NavItem[] };
@@ -104,10 +106,17 @@ const Navigation = ({ nav, label }: { nav: readonly NavGroup[]; label: string })
           <ul>
             {group.items.map((item) => (
               <li key={item.href}>
-                <Link href={item.href} aria-current={isHere(item.href) ? 'page' : undefined}>
-                  {item.icon}
-                  {item.label}
-                </Link>
+                {item.isOutside ? (
+                  <a href={item.href}>
+                    {item.icon}
+                    {item.label}
+                  </a>
+                ) : (
+                  <Link href={item.href} aria-current={isHere(item.href) ? 'page' : undefined}>
+                    {item.icon}
+                    {item.label}
+                  </Link>
+                )}
               </li>
             ))}
           </ul>

@@ -7,6 +7,7 @@ import type { SubtitleLimits } from '@parley/speech/formats/cues.ts';
 import { renderSrt, renderVtt } from '@parley/speech/formats/subtitles.ts';
 import { renderText, renderTsv } from '@parley/speech/formats/text.ts';
 import type { Api } from '../shared/api.ts';
+import { saveFile } from '../shared/save-file.ts';
 import { correct, type Edits, type Layout } from './transcript.ts';
 
 export const EXPORT_FORMATS = ['text', 'srt', 'vtt', 'tsv', 'json'] as const;
@@ -41,15 +42,6 @@ export const exportText = async (api: Api, jobId: string, format: ExportFormat, 
   return (await api.request(`/api/v1/jobs/${jobId}?response_format=${format}`)).text();
 };
 
-/** Time for the browser to begin with the file. */
-const REVOKE_MS = 10_000;
-
 /** Saves text under the recording's name. */
-export const saveText = (recording: string, format: ExportFormat, text: string): void => {
-  const link = document.createElement('a');
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain;charset=utf-8' }));
-  link.href = url;
-  link.download = `${recording.replace(/\.[^.]*$/, '') || 'transcript'}.${ENDINGS[format]}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), REVOKE_MS);
-};
+export const saveText = (recording: string, format: ExportFormat, text: string): void =>
+  saveFile(`${recording.replace(/\.[^.]*$/, '') || 'transcript'}.${ENDINGS[format]}`, text, 'text/plain;charset=utf-8');

@@ -1,8 +1,6 @@
 /** Live sessions: one's own, and with a route for it those of another user. */
-import { type FormEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useNotify, useQuestion } from '../../shared/dialog.tsx';
-import { TextField } from '../../shared/form.tsx';
 import { formatInstant } from '../../shared/format.ts';
 import { useLoaded } from '../../shared/hooks.ts';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
@@ -10,18 +8,15 @@ import { PageTitle } from '../../shared/layout.tsx';
 import { Badge, Loading } from '../../shared/parts.tsx';
 import { Table } from '../../shared/table.tsx';
 import { FaultText, useRun } from '../faults.tsx';
-import { useUserByLogin } from '../roles/access-page.tsx';
 import { useConsole } from './console.tsx';
+import { FindUser } from './find-user.tsx';
 
 const useTexts = createTexts({
   en: {
     title: 'Sessions',
     of: 'Sessions of a user',
-    login: 'Login',
-    show: 'Show',
     mine: 'Show mine',
     whose: (name: string) => `Sessions of ${name}`,
-    unknown: 'There is no user with this login.',
     kind: 'Kind',
     kinds: { cookie: 'browser', token: 'token' },
     address: 'Address',
@@ -43,11 +38,8 @@ const useTexts = createTexts({
   ru: {
     title: 'Сеансы',
     of: 'Сеансы пользователя',
-    login: 'Логин',
-    show: 'Показать',
     mine: 'Показать мои',
     whose: (name: string) => `Сеансы: ${name}`,
-    unknown: 'Пользователя с таким логином нет.',
     kind: 'Вид',
     kinds: { cookie: 'браузер', token: 'токен' },
     address: 'Адрес',
@@ -92,7 +84,7 @@ export const SessionsPage = () => {
     <>
       <PageTitle>{t.title}</PageTitle>
       <div className="stack">
-        {may('GET', PATH) ? <Whose onFound={(id) => setParams({ user_id: id })} /> : null}
+        {may('GET', PATH) ? <FindUser label={t.of} onFound={(id) => setParams({ user_id: id })} /> : null}
         {isOther ? (
           <div className="row">
             <button type="button" className="button quiet small" onClick={() => setParams({})}>
@@ -100,46 +92,14 @@ export const SessionsPage = () => {
             </button>
           </div>
         ) : null}
-        <List key={user ?? ''} user={isOther ? user : undefined} />
+        <SessionList key={user ?? ''} user={isOther ? user : undefined} />
       </div>
     </>
   );
 };
 
-const Whose = ({ onFound }: { onFound: (id: string) => void }) => {
-  const t = useTexts();
-  const [login, setLogin] = useState('');
-  const [isUnknown, setUnknown] = useState(false);
-  const [error, isBusy, run] = useRun();
-  const find = useUserByLogin();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void run(async () => {
-      const id = await find(login.trim());
-      setUnknown(id === undefined);
-      if (id !== undefined) onFound(id);
-    });
-  };
-  return (
-    <>
-      <form className="card row end" aria-label={t.of} onSubmit={submit}>
-        <TextField
-          label={t.login}
-          value={login}
-          onChange={setLogin}
-          error={isUnknown ? t.unknown : undefined}
-          required
-        />
-        <button type="submit" className="button" disabled={isBusy}>
-          {t.show}
-        </button>
-      </form>
-      {error ? <FaultText error={error} /> : null}
-    </>
-  );
-};
-
-const List = ({ user }: { user: string | undefined }) => {
+/** Those of a user, or with undefined one's own. */
+export const SessionList = ({ user }: { user: string | undefined }) => {
   const t = useTexts();
   const { language } = useLanguage();
   const { api } = useConsole();

@@ -92,6 +92,8 @@ const CollectionTable = ({ collection, openId, aside, attached, title }: Props &
   const [isImporting, setImporting] = useState(false);
   const { rows, error, count, reload } = useRows(collection, state, leaves, shown);
   const idOf = (row: Json): string => String(row[collection.idField]);
+  // Rows that cannot be opened need not have an id of their own.
+  const keyOf = (row: Json): string => (collection.change ? idOf(row) : JSON.stringify(row));
   const open = (row: Json): void => goTo(`/${collection.name}/${encodeURIComponent(idOf(row))}${location.search}`);
   const mayOpen = collection.change !== undefined && may('GET', `${collection.path}/x`);
   return (
@@ -124,7 +126,7 @@ const CollectionTable = ({ collection, openId, aside, attached, title }: Props &
           state={state}
           setState={setState}
           count={count}
-          keyOf={idOf}
+          keyOf={keyOf}
           {...(mayOpen ? { onOpen: open } : {})}
         />
       ) : null}

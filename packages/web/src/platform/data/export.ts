@@ -1,5 +1,6 @@
 /** Saves what a filter finds as a JSON file that can be imported again. */
 import type { Api } from '../../shared/api.ts';
+import { saveFile } from '../../shared/save-file.ts';
 import type { Collection } from './collections.ts';
 import { type ListState, SIZES, selectionOf } from './list-query.ts';
 import type { Json, Leaf } from './schema.ts';
@@ -26,14 +27,4 @@ export const saveExport = async (
     if (page.length === 0) break;
   }
   saveFile(`${collection.name.replaceAll('/', '-')}.json`, JSON.stringify(all, null, 2));
-};
-
-/** Hands a text to the browser as a download. */
-const saveFile = (name: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 };

@@ -1,24 +1,20 @@
 /** What may a user do? The roles they have by themselves and through groups, the rules of those, and a check of one request. */
-import { type FormEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { ApiError } from '../../shared/api.ts';
-import { TextField } from '../../shared/form.tsx';
 import { useLoaded } from '../../shared/hooks.ts';
 import { createTexts } from '../../shared/i18n.tsx';
 import { PageTitle } from '../../shared/layout.tsx';
 import { Badge, Loading } from '../../shared/parts.tsx';
 import { Table } from '../../shared/table.tsx';
 import { useConsole } from '../account/console.tsx';
-import { FaultText, useRun } from '../faults.tsx';
+import { FindUser } from '../account/find-user.tsx';
+import { FaultText } from '../faults.tsx';
 import { RequestCheck } from './request-check.tsx';
 import { type NamedRule, type RoleRow, rulesOf } from './rules.ts';
 
 const useTexts = createTexts({
   en: {
     title: 'May they do this?',
-    login: 'Login',
-    show: 'Show',
-    unknown: 'There is no user with this login.',
+    of: 'What a user may do',
     check: 'May this user do this?',
     roles: 'Roles',
     none: 'no roles',
@@ -31,9 +27,7 @@ const useTexts = createTexts({
   },
   ru: {
     title: 'Что разрешено?',
-    login: 'Логин',
-    show: 'Показать',
-    unknown: 'Пользователя с таким логином нет.',
+    of: 'Что разрешено пользователю',
     check: 'Может ли пользователь это?',
     roles: 'Роли',
     none: 'ролей нет',
@@ -46,56 +40,14 @@ const useTexts = createTexts({
   },
 });
 
-/** Ids of the users with a login: none or one. */
-export const useUserByLogin = (): ((login: string) => Promise<string | undefined>) => {
-  const { api } = useConsole();
-  return async (login) => {
-    try {
-      const [id] = await api.json<string[]>('/rest/v1/iam/users!lookup', {
-        method: 'POST',
-        body: JSON.stringify(login),
-        headers: { 'content-type': 'application/json' },
-      });
-      return id;
-    } catch (thrown) {
-      if (thrown instanceof ApiError && thrown.status === 404) return undefined;
-      throw thrown;
-    }
-  };
-};
-
 export const AccessPage = () => {
   const t = useTexts();
   const [params, setParams] = useSearchParams();
   const user = params.get('user');
-  const [login, setLogin] = useState('');
-  const [isUnknown, setUnknown] = useState(false);
-  const [error, isBusy, run] = useRun();
-  const find = useUserByLogin();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void run(async () => {
-      const id = await find(login.trim());
-      setUnknown(id === undefined);
-      if (id !== undefined) setParams({ user: id });
-    });
-  };
   return (
     <>
       <PageTitle>{t.title}</PageTitle>
-      <form className="card row end" onSubmit={submit}>
-        <TextField
-          label={t.login}
-          value={login}
-          onChange={setLogin}
-          error={isUnknown ? t.unknown : undefined}
-          required
-        />
-        <button type="submit" className="button" disabled={isBusy}>
-          {t.show}
-        </button>
-      </form>
-      {error ? <FaultText error={error} /> : null}
+      <FindUser label={t.of} onFound={(id) => setParams({ user: id })} />
       {user === null ? <p className="faint lead">{t.intro}</p> : <Reach key={user} id={user} />}
     </>
   );

@@ -3,11 +3,12 @@ import { Play } from 'lucide-react';
 import { useState } from 'react';
 import { TextField } from '../../shared/form.tsx';
 import { createTexts } from '../../shared/i18n.tsx';
-import { Badge, type Tone } from '../../shared/parts.tsx';
 import { useConsole } from '../account/console.tsx';
 import type { Json } from '../data/schema.ts';
 import { FaultText, useRun } from '../faults.tsx';
 import { FormAnswer } from './form-answer.tsx';
+import { RecentRuns } from './recent-runs.tsx';
+import { EndingBadge, RunLog } from './run-log.tsx';
 import { type Input, inputValue, joinTraces, type RunAnswer } from './trace.ts';
 import { TraceView } from './trace-view.tsx';
 import { Values } from './values.tsx';
@@ -19,11 +20,9 @@ const useTexts = createTexts({
     none: 'The script takes no inputs.',
     inputs: 'Inputs',
     hint: 'JSON, or text as it stands.',
-    ended: { return: 'returned', form: 'waits for a form', refuse: 'refused', error: 'failed' },
     took: (steps: number, ms: number) => `${steps} steps, ${ms} ms`,
     values: 'What it returned',
     log: 'Log',
-    at: (ms: number) => `${ms} ms`,
   },
   ru: {
     run: 'Запустить с трассировкой',
@@ -31,20 +30,11 @@ const useTexts = createTexts({
     none: 'Сценарий ничего не принимает.',
     inputs: 'Входные данные',
     hint: 'JSON или просто текст.',
-    ended: { return: 'завершён', form: 'ждёт форму', refuse: 'отказал', error: 'ошибка' },
     took: (steps: number, ms: number) => `шагов: ${steps}, ${ms} мс`,
     values: 'Что вернул',
     log: 'Журнал',
-    at: (ms: number) => `${ms} мс`,
   },
 });
-
-const TONES: Readonly<Record<RunAnswer['ended'], Tone>> = {
-  return: 'good',
-  form: 'accent',
-  refuse: 'warn',
-  error: 'bad',
-};
 
 type Props = {
   readonly path: string;
@@ -60,7 +50,7 @@ type Props = {
 
 export const RunPanel = ({ path, inputs, isDirty, save, answers, onAnswers, at, onAt }: Props) => {
   const t = useTexts();
-  const { api } = useConsole();
+  const { api, may } = useConsole();
   const [error, isBusy, run] = useRun();
   const [entered, setEntered] = useState<Readonly<Record<string, string>>>({});
   const ask = (body: Json): Promise<RunAnswer> =>
@@ -110,6 +100,7 @@ export const RunPanel = ({ path, inputs, isDirty, save, answers, onAnswers, at, 
         <FormAnswer key={last.ctx} form={last.form} isBusy={isBusy} onSend={(values) => void run(() => goOn(values))} />
       ) : null}
       {last ? <TraceView steps={joinTraces(answers)} at={at} onAt={onAt} /> : null}
+      {may('GET', `${path}/runs`) ? <RecentRuns path={path} /> : null}
     </div>
   );
 };
@@ -121,7 +112,7 @@ const Outcome = ({ answers, last }: { answers: readonly RunAnswer[]; last: RunAn
   return (
     <section className="stack" aria-live="polite">
       <div className="row">
-        <Badge tone={TONES[last.ended]}>{t.ended[last.ended]}</Badge>
+        <EndingBadge ended={last.ended} />
         <span className="faint small">{t.took(last.steps, last.took_ms)}</span>
       </div>
       {message === undefined ? null : (
@@ -139,15 +130,7 @@ const Outcome = ({ answers, last }: { answers: readonly RunAnswer[]; last: RunAn
       {log.length > 0 ? (
         <>
           <h3>{t.log}</h3>
-          <ul className="run-log small">
-            {log.map(({ level, at_ms, text }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines of a log stay where they are.
-              <li key={index}>
-                <span className="faint">{t.at(at_ms)}</span>{' '}
-                <Badge tone={level === 'error' ? 'bad' : 'plain'}>{level}</Badge> {text}
-              </li>
-            ))}
-          </ul>
+          <RunLog log={log} />
         </>
       ) : null}
     </section>
