@@ -110,6 +110,7 @@ export const api: Target = {
         if (answer.status === 401 && isAdmin) admin = await signIn();
         const { id } = (answer.body ?? {}) as { id?: unknown };
         if (typeof id === 'string') ids = [id, ...ids].slice(0, MAX_KNOWN_IDS);
+        return answer.status < 400;
       },
       [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
     };

@@ -4,10 +4,10 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import { createRandom } from './random.ts';
-import { type Finding, runTarget } from './target.ts';
+import { emptyOutcome, type Outcome, runTarget } from './target.ts';
 import { TARGETS } from './targets.ts';
 
-export type FromChild = { readonly findings: readonly Finding[]; readonly done: boolean };
+export type FromChild = { readonly outcome: Outcome; readonly done: boolean };
 
 /** A second for the input, and one for what is made when it is first needed: threads, decoders. */
 const MAX_CPU_MS = 2000;
@@ -27,15 +27,15 @@ const onInput = (no: number): void => {
 /** What nobody waited for: a service would have ended with it. */
 const onEscaped = (thrown: unknown): void => {
   const what = `escaped: ${thrown instanceof Error ? thrown.stack : String(thrown)}`;
-  process.send!({ findings: [{ no: current, what }], done: false } satisfies FromChild);
+  process.send!({ outcome: { ...emptyOutcome(), findings: [{ no: current, what }] }, done: false } satisfies FromChild);
 };
 process.on('disconnect', () => process.exit(1));
 process.on('uncaughtException', onEscaped);
 process.on('unhandledRejection', onEscaped);
 
-const findings = await runTarget(
+const outcome = await runTarget(
   target,
   { seed: Number(seed), from: Number(from), to: Number(to), onInput, maxCpuMs: MAX_CPU_MS },
   createRandom,
 );
-process.send!({ findings, done: true } satisfies FromChild, undefined, undefined, () => process.exit(0));
+process.send!({ outcome, done: true } satisfies FromChild, undefined, undefined, () => process.exit(0));

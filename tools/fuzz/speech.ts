@@ -152,10 +152,11 @@ export const speech: Target = {
     return {
       run: async (random) => {
         const { bytes, isCut } = requestOf(random, ids);
-        const answer = await sendBytes(port, bytes, isCut);
+        const answer = await sendBytes(port, bytes, isCut ? 'cut' : 'wait');
         assertFine(answer, bytes);
         const id = idIn(answer.body);
         if (id !== undefined) ids = [id, ...ids].slice(0, MAX_KNOWN_IDS);
+        return answer.status > 0 && answer.status < 400;
       },
       [Symbol.asyncDispose]: async () => {
         try {

@@ -5,6 +5,7 @@ import { containers, waves } from './audio.ts';
 import { claims, licences, manifests, merges, scripts, settings, templates, tokens } from './documents.ts';
 import { bodies, uploads } from './forms.ts';
 import { lists, patterns, routes } from './lists.ts';
+import { sessions } from './socket.ts';
 import { speech } from './speech.ts';
 import type { Target } from './target.ts';
 import { addresses, events, requests } from './wire.ts';
@@ -32,4 +33,5 @@ export const TARGETS: readonly Target[] = [
   events,
   api,
   speech,
+  sessions,
 ];

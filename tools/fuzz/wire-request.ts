@@ -8,6 +8,8 @@ export type WireAnswer = {
   readonly body: Buffer;
 };
 
+export type Then = 'wait' | 'end' | 'cut';
+
 const ANSWER_MS = 12_000;
 const MAX_ANSWER_BYTES = 2 ** 24;
 const SWITCHED = Buffer.from('HTTP/1.1 101');
@@ -41,10 +43,10 @@ const answerOf = (bytes: Buffer): WireAnswer => {
 };
 
 /**
- * Sends the bytes and waits until the other side closes, as `Connection: close` makes it do. `isCut`: the client goes away
- * instead of waiting. Throws when no end comes in time, or far too much.
+ * Sends the bytes and waits until the other side closes, as `Connection: close` makes it do. `then`: the client waits, says that nothing more will come, or
+ * goes away. Throws when no end comes in time, or far too much.
  */
-export const sendBytes = (port: number, bytes: Buffer, isCut: boolean): Promise<WireAnswer> =>
+export const sendBytes = (port: number, bytes: Buffer, then: Then): Promise<WireAnswer> =>
   new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let length = 0;
@@ -61,7 +63,7 @@ export const sendBytes = (port: number, bytes: Buffer, isCut: boolean): Promise<
         reject(new Error('an answer without end'));
       }
       // A WebSocket that nobody asked for in earnest.
-      if (piece.subarray(0, SWITCHED.length).equals(SWITCHED)) socket.destroy();
+      if (then === 'wait' && piece.subarray(0, SWITCHED.length).equals(SWITCHED)) socket.destroy();
     });
     // A refusal may come, and the connection go, before everything was sent.
     socket.on('error', () => undefined);
@@ -70,6 +72,7 @@ export const sendBytes = (port: number, bytes: Buffer, isCut: boolean): Promise<
       resolve(answerOf(Buffer.concat(pieces)));
     });
     socket.write(bytes, () => {
-      if (isCut) socket.destroy();
+      if (then === 'cut') socket.destroy();
+      else if (then === 'end') socket.end();
     });
   });

@@ -104,7 +104,7 @@ export const requests: Target = {
   },
 };
 
-const EVENT_WORDS = [
+export const EVENT_WORDS = [
   'session', 'type', 'transcription', 'audio', 'input', 'format', 'rate', 'turn_detection', 'server_vad', 'threshold',
   'silence_duration_ms', 'prefix_padding_ms', 'input_audio_format', 'pcm16', 'g711_ulaw', 'audio/pcm', 'include', 'service',
   'input_audio_transcription', 'language', 'prompt', 'keywords', 'model', 'final_model', 'punctuate', 'itn', 'noise_reduction',
