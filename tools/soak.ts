@@ -2,6 +2,7 @@
 import { runBackup } from './soak/backup.ts';
 import { runJobsKill } from './soak/jobs-kill.ts';
 import { runMemory } from './soak/memory.ts';
+import { runMixed } from './soak/mixed.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
 import { runRealtime } from './soak/realtime.ts';
 import { runReload } from './soak/reload.ts';
@@ -12,6 +13,7 @@ const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>
   backup: runBackup,
   memory: runMemory,
   'jobs-kill': runJobsKill,
+  mixed: runMixed,
   reload: runReload,
   realtime: runRealtime,
   'platform-kill': runPlatformKill,

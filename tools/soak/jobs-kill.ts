@@ -1,24 +1,21 @@
 /**
  * Kill -9 of the speech service at random moments while jobs are submitted, run, cancelled and delivered. At the end
  * every job that was accepted must be over, no result committed twice, no upload left, every delivery received with a
- * valid signature.
+ * valid signature and written down.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
 import { DOMAIN } from '@parley/speech/jobs/records.ts';
-import OpenAI from 'openai';
-import { createDataDir, KEY, type SoakService, startService, testdata } from './service.ts';
+import { createSource } from '../fuzz/random.ts';
+import { joinWav, type Received, SECRET, startReceiver } from './receiver.ts';
+import { createDataDir, KEY, type SoakService, startService } from './service.ts';
 
-const SECRET = `whsec_${Buffer.from('a secret that only this run knows').toString('base64')}`;
 const CLIENTS = 3;
 const CANCEL_SHARE = 0.2;
-const REFUSED_SHARE = 0.2;
 const LONGEST_UP_MS = 1500;
 const SETTLE_MS = 180_000;
 const FAR_FUTURE_MS = 7 * 86_400_000;
@@ -33,63 +30,6 @@ export type KillReport = {
   readonly deliveries: number;
   readonly repeatedDeliveries: number;
   readonly faults: readonly string[];
-};
-
-/** mulberry32: the same seed gives the same run as far as the machine allows. */
-const createRandom = (seed: number) => (): number => {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-};
-
-type Received = { readonly id: string; readonly job: string; readonly status: string };
-
-/** Takes deliveries, refuses now and then, checks signatures with the SDK that strangers use. */
-const startReceiver = async (random: () => number, faults: string[]) => {
-  const received: Received[] = [];
-  const client = new OpenAI({ apiKey: 'none', webhookSecret: SECRET });
-  const server: Server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', async () => {
-      const body = Buffer.concat(chunks).toString();
-      try {
-        const event = (await client.webhooks.unwrap(body, request.headers as Record<string, string>)) as unknown as {
-          id: string;
-          status: string;
-        };
-        // Only first attempts, so that nothing waits for the long pauses.
-        if (request.headers['x-service-attempt'] === '1' && random() < REFUSED_SHARE) {
-          response.writeHead(503).end();
-          return;
-        }
-        received.push({ id: String(request.headers['webhook-id']), job: event.id, status: event.status });
-        response.writeHead(204).end();
-      } catch (thrown) {
-        faults.push(`delivery refused by the SDK: ${thrown instanceof Error ? thrown.message : thrown}`);
-        response.writeHead(400).end();
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    host: `127.0.0.1:${port}`,
-    received,
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
-};
-
-/** The reference recording joined `times` times. */
-const joinWav = async (times: number): Promise<Blob> => {
-  const wav = await readFile(testdata('audio/words.wav'));
-  const at = wav.indexOf('data') + 8;
-  const body = Buffer.concat(Array.from({ length: times }, () => wav.subarray(at)));
-  const head = Buffer.from(wav.subarray(0, at));
-  head.writeUInt32LE(body.length, at - 4);
-  head.writeUInt32LE(at - 8 + body.length, 4);
-  return new Blob([head, body]);
 };
 
 type Load = { service: SoakService | undefined; stopping: boolean };
@@ -126,27 +66,38 @@ const runClient = async (
   }
 };
 
-const waitUntilSettled = async (
-  load: Load,
-  accepted: ReadonlySet<string>,
-  received: readonly Received[],
-): Promise<Map<string, string>> => {
-  const states = new Map<string, string>();
-  const deadlineMs = Date.now() + SETTLE_MS;
-  while (Date.now() < deadlineMs) {
-    for (const id of accepted) {
-      if (TERMINAL.includes(states.get(id) ?? '')) continue;
-      const response = await call(load, `/api/v1/jobs/${id}`);
-      states.set(
-        id,
-        response?.ok ? ((await response.json()) as { status: string }).status : `HTTP ${response?.status}`,
-      );
+type Job = { readonly id: string; readonly status: string; readonly webhook?: { readonly status: string } };
+
+/** Every job the service knows: also those that were accepted in the moment of a kill, so that nobody was told. */
+const listJobs = async (load: Load): Promise<Job[]> => {
+  const jobs: Job[] = [];
+  for (let cursor = ''; ; ) {
+    const response = await call(load, `/api/v1/jobs?limit=200${cursor && `&cursor=${cursor}`}`);
+    if (response?.status !== 200) throw new Error(`the list of jobs answers ${response?.status ?? 'nothing'}`);
+    const page = (await response.json()) as { data: Job[]; next_cursor: string | null };
+    jobs.push(...page.data);
+    if (page.next_cursor === null) return jobs;
+    cursor = page.next_cursor;
+  }
+};
+
+/** What came of the delivery is written down after it was received; a kill between the two has it made again. */
+const isSettled = ({ status, webhook }: Job): boolean =>
+  TERMINAL.includes(status) && ['delivered', 'failed'].includes(webhook?.status ?? '');
+
+/** Waits until every job is over and its delivery written down; what is not by the last moment is a fault. */
+const waitUntilSettled = async (load: Load, faults: string[]): Promise<Map<string, string>> => {
+  for (const deadlineMs = Date.now() + SETTLE_MS; ; ) {
+    const jobs = await listJobs(load);
+    const open = jobs.filter((job) => !isSettled(job));
+    const isLate = Date.now() > deadlineMs;
+    if (open.length === 0 || isLate) {
+      for (const { id, status, webhook } of open)
+        faults.push(`${id} is ${status} and its delivery ${webhook?.status} after ${SETTLE_MS / 1000} s`);
+      return new Map(jobs.map(({ id, status }) => [id, status]));
     }
-    const delivered = new Set(received.map(({ job }) => job));
-    if ([...accepted].every((id) => TERMINAL.includes(states.get(id) ?? '') && delivered.has(id))) return states;
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
-  return states;
 };
 
 /** Between two lives of the service: an utterance that was kept must never have been recognised and kept again. */
@@ -179,9 +130,9 @@ const inspect = async (place: string, dataDir: string, faults: string[]): Promis
 
 /** Runs the whole story and resolves with what was seen; `faults` is empty when nothing was lost. */
 export const killJobs = async (kills: number, seed: number, storageUrl = ''): Promise<KillReport> => {
-  const random = createRandom(seed);
+  const random = createSource(seed);
   const faults: string[] = [];
-  const receiver = await startReceiver(random, faults);
+  const receiver = await startReceiver(random, (fault) => faults.push(fault));
   const data = await createDataDir();
   const settings = {
     'speech.jobs.webhook_allowed_hosts': receiver.host,
@@ -209,7 +160,7 @@ export const killJobs = async (kills: number, seed: number, storageUrl = ''): Pr
     }
     load.stopping = true;
     await Promise.all(clients);
-    const states = await waitUntilSettled(load, accepted, receiver.received);
+    const states = await waitUntilSettled(load, faults);
     checkOutcome(accepted, states, receiver.received, faults);
     await load.service?.stop();
     await inspect(storageUrl || join(data.path, 'speech.sqlite'), data.path, faults);
@@ -229,7 +180,7 @@ const checkOutcome = (
   faults: string[],
 ): void => {
   const idsByJob = Map.groupBy(received, ({ job }) => job);
-  for (const id of accepted) {
+  for (const id of new Set([...accepted, ...states.keys()])) {
     const state = states.get(id) ?? 'unknown';
     if (state !== 'succeeded' && state !== 'canceled') faults.push(`${id} is ${state}`);
     const deliveries = idsByJob.get(id) ?? [];

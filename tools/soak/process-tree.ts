@@ -12,18 +12,28 @@ const read = (path: string): string => {
 
 const parentOf = (pid: number): number => Number(/\) \S (\d+)/.exec(read(`/proc/${pid}/stat`))?.[1] ?? 0);
 
+const everybody = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+
+/** Ids of all processes, whoever's child, whose command line holds these texts. */
+export const processesWith = (...texts: readonly string[]): number[] =>
+  everybody().filter((pid) => {
+    const line = read(`/proc/${pid}/cmdline`);
+    return texts.every((text) => line.includes(text));
+  });
+
 /** Ids of the process and of all its descendants. */
 export const treeOf = (root: number): number[] => {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name): [number, number] => [Number(name), parentOf(Number(name))]);
+  const parents = everybody().map((pid): [number, number] => [pid, parentOf(pid)]);
   const found = [root];
   for (const pid of found) found.push(...parents.filter(([, parent]) => parent === pid).map(([child]) => child));
   return found;
 };
 
 /** Proportional set size, bytes: shared pages are counted once over all processes that share them. */
-const pssOf = (pid: number): number =>
+export const pssOf = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 
 export const treePss = (root: number): number => treeOf(root).reduce((sum, pid) => sum + pssOf(pid), 0);
