@@ -77,23 +77,42 @@ const zipOf = (random: Random): Buffer => {
   return Buffer.concat([...locals, directory, end]);
 };
 
+/** A folder, a file in it and a file, as tar.bz2; there is no packer of bzip2 at hand. */
+const BZIP2 = Buffer.from(
+  'QlpoOTFBWSZTWaoGNoIAALL7hMmAAMBAAe+AACHmRp5gAACASCAAkg2ompMjTQA9CaNH6oEUVPJNBoaaA0NGh+yDXnwuKNT1Ar5tUGsKpfhOBq2jRndGlsG9' +
+    'hEJQgJcmXPwUKqh0x742oU3stg0ZzAfecVRUHM77Kq4ixJyC5Q1rIxmpX1rGqydvmKLUVLz2SQZsSfZJ5/twhL+LuSKcKEhVAxtBAA==',
+  'base64',
+);
+
+type Packed = { readonly kind: 'tar' | 'tar.gz' | 'tar.bz2' | 'zip'; readonly bytes: Buffer };
+
+const packedOf = (random: Random): Packed => {
+  const kind = random.pick(['tar', 'tar.gz', 'tar.bz2', 'zip', 'zip'] as const);
+  const made = { tar: tarOf, 'tar.gz': (from: Random) => gzipSync(tarOf(from)), 'tar.bz2': () => BZIP2, zip: zipOf };
+  return { kind, bytes: made[kind](random) };
+};
+
 export const archives: Target = {
   name: 'archive',
-  weight: 0.01,
+  weight: 0.03,
   open: () => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-fuzz-'));
     const archive = join(folder, 'archive');
     const into = join(folder, 'into');
     return {
       run: async (random) => {
-        const tar = tarOf(random);
-        const [kind, whole] = random.chance(0.5) ? (['tar', tar] as const) : (['tar.gz', gzipSync(tar)] as const);
-        writeFileSync(archive, random.chance(0.5) ? whole : random.mutate(whole));
+        const { kind, bytes } = packedOf(random);
+        writeFileSync(archive, random.chance(0.5) ? bytes : random.mutate(bytes));
         mkdirSync(into);
         try {
-          await unpackArchive(archive, into, random.chance(0.9) ? kind : random.pick(['zip', 'tar.bz2']), {
-            signal: new AbortController().signal,
-          });
+          await unpackArchive(
+            archive,
+            into,
+            random.chance(0.9) ? kind : random.pick(['zip', 'tar.bz2', 'tar'] as const),
+            {
+              signal: new AbortController().signal,
+            },
+          );
         } finally {
           rmSync(into, { recursive: true });
           const left = readdirSync(folder).filter((name) => name !== 'archive');
