@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- PART…] [--quick] [--rounds N] [--list] [--dry]`: measures, prints a table for each part and writes it to
- * docs/benchmarks.md (not with `--quick` or `--dry`). A part that cannot run leaves the others alone and makes the
+ * `npm run bench [-- PART…] [--all] [--quick] [--rounds N] [--list] [--dry]`: measures, prints a table for each part and
+ * writes it to docs/benchmarks.md (not with `--quick` or `--dry`). A part that cannot run leaves the others alone and makes the
  * command fail; a figure that is missed does not: the table tells of it.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ type Options = { readonly quick: boolean; readonly rounds: number; readonly isWr
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const choose = (names: readonly string[]): readonly ListedPart[] => {
+const choose = (names: readonly string[], isAll: boolean): readonly ListedPart[] => {
   const unknown = names.filter((name) => !PARTS.some((part) => part.name === name));
   if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; see npm run bench -- --list`);
-  return PARTS.filter(({ name, isExtra }) => (names.length === 0 ? !isExtra : names.includes(name)));
+  return PARTS.filter(({ name, isExtra }) => (names.length === 0 ? isAll || !isExtra : names.includes(name)));
 };
 
 const list = async (): Promise<void> => {
   for (const { name, isExtra, load } of PARTS) {
     const { title } = await load();
-    print(`${name.padEnd(20)} ${title}${isExtra ? ' (only when it is named)' : ''}`);
+    print(`${name.padEnd(20)} ${title}${isExtra ? ' (only when it is named, or with --all)' : ''}`);
   }
 };
 
@@ -55,6 +55,7 @@ const measure = async ({ name, load }: ListedPart, options: Options, signal: Abo
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    all: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
     list: { type: 'boolean', default: false },
@@ -75,7 +76,7 @@ if (values.list) await list();
 else {
   print(describeMachine());
   const failed: string[] = [];
-  for (const part of choose(positionals)) {
+  for (const part of choose(positionals, values.all)) {
     if (interrupt.signal.aborted) break;
     try {
       await measure(part, options, interrupt.signal);

@@ -3,13 +3,21 @@ import type { BenchPart } from './part.ts';
 
 export type ListedPart = {
   readonly name: string;
-  /** Left out of a run that names no parts: it needs a network, or much time. */
+  /** Left out of a run that names no parts: it takes more than some minutes, or a network. */
   readonly isExtra?: true;
   readonly load: () => Promise<BenchPart>;
 };
 
 export const PARTS: readonly ListedPart[] = [
   { name: 'platform', load: async () => (await import('./platform/requests.ts')).PLATFORM_BENCH },
+  { name: 'platform-sign-in', load: async () => (await import('./platform/sign-in.ts')).SIGN_IN_BENCH },
+  { name: 'platform-start', load: async () => (await import('./platform/start.ts')).START_BENCH },
+  {
+    name: 'platform-million',
+    isExtra: true,
+    load: async () => (await import('./platform/million.ts')).MILLION_BENCH,
+  },
   { name: 'studio', load: async () => (await import('./pages.ts')).STUDIO_BENCH },
   { name: 'console', load: async () => (await import('./pages.ts')).CONSOLE_BENCH },
+  { name: 'kills', isExtra: true, load: async () => (await import('./kills.ts')).KILLS_BENCH },
 ];

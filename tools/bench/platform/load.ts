@@ -16,7 +16,7 @@ export type LoadResult = {
 };
 
 export type Load = Disposable & {
-  /** Asks until so many seconds are over, or so many requests are answered. Rejects when a connection breaks or the signal aborts. */
+  /** Asks until the end and waits for the last answers. Rejects when a connection breaks or the signal aborts. */
   run(next: () => Buffer, until: Until): Promise<LoadResult>;
 };
 
@@ -90,7 +90,8 @@ const openConnection = (url: URL, onBroken: (error: Error) => void): Promise<Con
     );
   });
 
-type Until = { readonly seconds: number } | { readonly requests: number };
+/** When to stop asking: after a time, after a number, or when a signal aborts. */
+type Until = { readonly seconds: number } | { readonly requests: number } | { readonly signal: AbortSignal };
 
 /** Counts answers. */
 const createTally = () => {
@@ -129,7 +130,7 @@ const runOn = (
   let idle = 0;
   const askNext = (connection: Connection): void => {
     const askedMs = performance.now();
-    if (askedMs >= endMs || asked >= most) {
+    if (askedMs >= endMs || asked >= most || ('signal' in until && until.signal.aborted)) {
       idle += 1;
       if (idle === connections.length) onEnd(tally.result((askedMs - startedMs) / 1000));
       return;
