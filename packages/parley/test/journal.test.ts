@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
-import { openSnapshot } from '@parley/kit/store/snapshot.ts';
+import { openSnapshot } from '@parley/kit/store/open-snapshot.ts';
 import type { Change, JournalEntry, Store } from '@parley/kit/store/store.ts';
 import { eachStore } from '@parley/kit/testing/each-store.ts';
 import { verifyJournal } from '../src/journal/verify.ts';

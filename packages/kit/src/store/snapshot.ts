@@ -2,9 +2,6 @@
  * A store as it was at one moment, read beside the processes that write it: for backups and checks. Everything it reads
  * and saves belongs to the moment it was opened, however long that takes.
  */
-import { isPostgres } from './open.ts';
-import { openPostgresSnapshot, restorePostgres } from './snapshot-postgres.ts';
-import { openSqliteSnapshot, restoreSqlite } from './snapshot-sqlite.ts';
 import type { Store } from './store.ts';
 
 export type SnapshotRow = readonly (string | number | null)[];
@@ -18,11 +15,3 @@ export type StoreSnapshot = AsyncDisposable & {
   /** Writes the whole store into a folder that is there and empty. */
   save(folder: string): Promise<void>;
 };
-
-/** `place` as in `openStore`; it must be there. Rejects with an Error in words when it cannot be read. */
-export const openSnapshot = (place: string): Promise<StoreSnapshot> =>
-  isPostgres(place) ? openPostgresSnapshot(place) : openSqliteSnapshot(place);
-
-/** Puts what `save` wrote into a place that is empty. Rejects, and changes nothing, when it is not. */
-export const restoreStore = (driver: Store['driver'], folder: string, place: string, schema: number): Promise<void> =>
-  driver === 'postgres' ? restorePostgres(folder, place, schema) : restoreSqlite(folder, place);

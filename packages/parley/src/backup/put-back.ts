@@ -8,7 +8,7 @@ import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isPostgres } from '@parley/kit/store/open.ts';
-import { restoreStore } from '@parley/kit/store/snapshot.ts';
+import { restoreStore } from '@parley/kit/store/open-snapshot.ts';
 import { placeBelow, readArchive, skipFile } from './archive.ts';
 import type { Manifest, SavedStore } from './manifest.ts';
 import type { Places } from './places.ts';

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { isPostgres } from '@parley/kit/store/open.ts';
-import { openSnapshot } from '@parley/kit/store/snapshot.ts';
+import { openSnapshot } from '@parley/kit/store/open-snapshot.ts';
 import { readPlaces } from '../backup/places.ts';
 import type { Command } from '../command.ts';
 import { verifyJournal } from '../journal/verify.ts';

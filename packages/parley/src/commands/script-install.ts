@@ -1,6 +1,7 @@
 /** `parley script install`: puts a ready script into the running platform and to work. */
 import { parseArgs } from 'node:util';
-import { SAMPLES, type Sample } from '@parley/platform/scripts/samples/all.ts';
+import { SAMPLES } from '@parley/platform/scripts/samples/all.ts';
+import type { Sample } from '@parley/platform/scripts/samples/sample.ts';
 import type { CommandContext, Output } from '../command.ts';
 import { messageOf, openPlatformSession, type PlatformSession } from '../platform-session.ts';
 

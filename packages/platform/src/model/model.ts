@@ -17,7 +17,8 @@ import { type Files, openFiles } from './files.ts';
 import { createItems, type Items } from './items.ts';
 import { createModelClasses, type ModelClass, type ModelClasses } from './model-class.ts';
 import { fieldOf, type Property } from './properties.ts';
-import { openRowSource, type RowSource } from './rows.ts';
+import { openRowSource } from './row-source.ts';
+import type { RowSource } from './rows.ts';
 import { openS3Files, reachesS3, s3ParamsOf, s3PlaceOf } from './s3-files.ts';
 
 export type Model = AsyncDisposable & {

@@ -2,7 +2,6 @@
 import { isObject, type Json } from '../rest/json.ts';
 import type { FormField, ScriptForm } from './element.ts';
 import type { FrameState, LoopState, ResumeRequest, RunState } from './outcome.ts';
-import type { Run } from './parts.ts';
 import type { Script } from './script.ts';
 import { type Budget, createVariables, LOCATIONS, type Variables } from './variables.ts';
 
@@ -33,7 +32,11 @@ export const createFrame = (script: Script, budget: Budget, state?: FrameState):
 };
 
 /** Everything that outlives the answer: session variables, what was entered, where it goes on. */
-export const stateOf = (run: Run, form: ScriptForm, entered: RunState['entered']): RunState => ({
+export const stateOf = (
+  run: { readonly id: string; readonly frames: readonly Frame[] },
+  form: ScriptForm,
+  entered: RunState['entered'],
+): RunState => ({
   version: 1,
   runId: run.id,
   form,

@@ -1,6 +1,6 @@
 /** 131: makes an entity as POST on its collection does. A key that is taken leads to `transfer_conflict`. */
 import { type Element, go } from '../element.ts';
-import { actorOf, collectionOf, entitiesOf, fieldsOf, orConflict, saveItem } from '../entities.ts';
+import { actorOf, collectionOf, entitiesOf, fieldsOf, orConflict, saveItem } from '../entity-element.ts';
 
 export const create: Element = {
   oType: 131,

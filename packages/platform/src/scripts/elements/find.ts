@@ -1,6 +1,6 @@
 /** 130: entities of a collection, by the filter and mask of its REST list. */
 import { type Element, go } from '../element.ts';
-import { actorOf, collectionOf, entitiesOf } from '../entities.ts';
+import { actorOf, collectionOf, entitiesOf } from '../entity-element.ts';
 
 const MAX_FOUND = 100;
 

@@ -1,6 +1,6 @@
 /** 133: deletes an entity as DELETE does. One that something refers to leads to `transfer_conflict`. */
 import { type Element, go } from '../element.ts';
-import { actorOf, collectionOf, entitiesOf, orConflict } from '../entities.ts';
+import { actorOf, collectionOf, entitiesOf, orConflict } from '../entity-element.ts';
 
 export const remove: Element = {
   oType: 133,

@@ -1,6 +1,6 @@
 /** 132: changes fields of an entity as PATCH does. A key that is taken leads to `transfer_conflict`. */
 import { type Element, go } from '../element.ts';
-import { actorOf, collectionOf, entitiesOf, fieldsOf, orConflict, saveItem } from '../entities.ts';
+import { actorOf, collectionOf, entitiesOf, fieldsOf, orConflict, saveItem } from '../entity-element.ts';
 
 export const update: Element = {
   oType: 132,

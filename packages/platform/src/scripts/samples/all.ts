@@ -1,20 +1,6 @@
 /** Scripts that work as they are, to be put in with one command. */
-import type { Json } from '../../rest/json.ts';
 import { oauthAccounts } from './oauth-accounts.ts';
+import type { Sample } from './sample.ts';
 import { signInWithCode } from './sign-in-with-code.ts';
-
-export type Sample = {
-  readonly name: string;
-  /** What it does, in one line. */
-  readonly title: string;
-  /** Body of a POST on `service/svcscripts`. */
-  readonly body: Json & { readonly code: string };
-  /** The setting of the domain that puts it to work. */
-  readonly setting: string;
-  /** Where people begin. */
-  readonly begins: string;
-  /** What it needs besides. */
-  readonly hints: readonly string[];
-};
 
 export const SAMPLES: readonly Sample[] = [signInWithCode, oauthAccounts];

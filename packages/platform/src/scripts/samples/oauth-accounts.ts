@@ -1,5 +1,5 @@
 /** Whoever a provider vouches for gets an account of his own at the first sign-in, known by provider and subject. */
-import type { Sample } from './all.ts';
+import type { Sample } from './sample.ts';
 
 const [STRING, OBJECT] = [1, 4];
 const [LOCAL, INPUT] = [1, 2];

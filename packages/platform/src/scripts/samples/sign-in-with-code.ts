@@ -1,5 +1,5 @@
 /** Domain, login and password; then a code by mail or SMS; then the session. */
-import type { Sample } from './all.ts';
+import type { Sample } from './sample.ts';
 
 const PURPOSE = 'sign-in {{account.domain}}/{{account.login}}';
 const [STRING, BOOL, OBJECT] = [1, 3, 4];
