@@ -80,12 +80,8 @@ export const createInstallation = (parts: InstallationParts): Installation => {
   const reconcile = createReconciler(
     parts,
     () => supervisor,
-    () => ({
-      content: plan()?.content,
-      server,
-      kinds: parts.kinds,
-      alive: cluster?.alive(),
-    }),
+    () => ({ content: plan()?.content, server, kinds: parts.kinds, alive: cluster?.alive() }),
+    () => runElsewhere(cluster?.others() ?? [], place().site),
   );
   const changed = (): void => {
     void cluster?.publish(own());
@@ -159,10 +155,19 @@ const endRoot = ({ settings, end }: InstallationParts): Refusal | undefined => {
 const endNode = (supervisor: Supervisor | undefined, name: string): Refusal | undefined =>
   supervisor?.restart(name) ? undefined : 'unknown';
 
-/** What is planned, and what is installed and no line of the structure speaks of. */
-const withInstalled = (view: PlanView, installed: readonly PlannedNode[]): PlannedNode[] => {
+/** Names of the nodes of layers whose processes live on other servers of the site. */
+const runElsewhere = (others: readonly NodeFacts[], site: string): ReadonlySet<string> =>
+  new Set(
+    others.filter((node) => node.kind === 'layer' && node.site === site && node.pid !== null).map(({ name }) => name),
+  );
+
+/**
+ * What is planned, and what is installed and no line of the structure speaks of. The service of a layer is there once:
+ * whoever shall run it waits until who ran it has ended it.
+ */
+const withInstalled = (view: PlanView, installed: readonly PlannedNode[], elsewhere: ReadonlySet<string>) => {
   const spoken = new Set(linesOf(view.content).map(({ node }) => node.role));
-  return [...plannedNodes(view), ...installed.filter(({ role }) => !spoken.has(role))];
+  return [...plannedNodes(view), ...installed.filter(({ role, name }) => !spoken.has(role) && !elsewhere.has(name))];
 };
 
 /** Makes the supervisor run what the plan says, one time after another. */
@@ -170,6 +175,7 @@ const createReconciler = (
   { makers, installed, line, sockets, settings, isShared, log }: InstallationParts,
   supervisorOf: () => Supervisor | undefined,
   viewOf: () => PlanView,
+  elsewhere: () => ReadonlySet<string>,
 ): (() => Promise<void>) => {
   let running: Promise<void> = Promise.resolve();
   const makerParts = { line, sockets, memoryLimitBytes: settings.memory_limit };
@@ -182,18 +188,20 @@ const createReconciler = (
     }
   };
   const reconcile = async (): Promise<void> => {
+    const supervisor = supervisorOf();
+    // Others are heard of before it is known what they run.
+    if (!supervisor) return;
     const specs: NodeSpec[] = [];
-    for (const planned of withInstalled(viewOf(), installed?.() ?? [])) {
+    for (const planned of withInstalled(viewOf(), installed?.() ?? [], elsewhere())) {
       // Two processes must not write one SQLite file; the check of configurations says so as well.
       const isSecond = !isShared && planned.kind === 'platform' && specs.some(({ kind }) => kind === 'platform');
       const spec = isSecond ? undefined : await make(planned);
       if (spec) specs.push(spec);
     }
-    const supervisor = supervisorOf();
-    const known = new Set(supervisor?.nodes().map(({ name }) => name));
+    const known = new Set(supervisor.nodes().map(({ name }) => name));
     // For the same reason the old one has ended before a platform node of another name starts.
-    if (!isShared) await supervisor?.apply(specs.filter(({ name, kind }) => kind !== 'platform' || known.has(name)));
-    void supervisor?.apply(specs);
+    if (!isShared) await supervisor.apply(specs.filter(({ name, kind }) => kind !== 'platform' || known.has(name)));
+    void supervisor.apply(specs);
   };
   return () => {
     running = running.then(reconcile);

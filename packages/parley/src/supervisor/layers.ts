@@ -9,16 +9,17 @@ const KIND = 'layer';
 /** What of our own environment a layer may know: where programs are, words and time. Nothing that opens anything. */
 const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
-/** Layers that run on this server though no line of the structure names them: `<layer>_1`, further domains' `_2`. */
+/**
+ * Layers that run on this server though no line of the structure names them: `<layer>_1`, further domains' `_2`. All
+ * servers of a site call them alike.
+ */
 export const createInstalled = (dataDir: string) => (): PlannedNode[] => {
   const counts = new Map<string, number>();
-  return readLayerNodes(dataDir)
-    .filter(({ isHome }) => isHome)
-    .map(({ layer, domain }) => {
-      const index = (counts.get(layer) ?? 0) + 1;
-      counts.set(layer, index);
-      return { name: `${layer}_${index}`, role: layer, kind: KIND, index, options: { domain } };
-    });
+  return readLayerNodes(dataDir).flatMap(({ layer, domain, isHome }) => {
+    const index = (counts.get(layer) ?? 0) + 1;
+    counts.set(layer, index);
+    return isHome ? [{ name: `${layer}_${index}`, role: layer, kind: KIND, index, options: { domain } }] : [];
+  });
 };
 
 /** The layer a role is for: the option `layer`, else its own name; the option `domain` where several have it. */

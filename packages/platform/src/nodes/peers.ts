@@ -60,7 +60,7 @@ export const openPeers = async ({ store, log, server, changed }: Parts): Promise
       [...peers.values()].flatMap(({ row, silent }) =>
         silent < SHOWN
           ? row.nodes
-          : row.nodes.map((node) => ({ ...node, isActive: false, url: null, reason: GONE_REASON })),
+          : row.nodes.map((node) => ({ ...node, isActive: false, url: null, pid: null, reason: GONE_REASON })),
       ),
     alive: () => {
       if (compared < DEAD) return undefined;
