@@ -1,7 +1,8 @@
 /**
  * Several servers on one PostgreSQL, long form: `npm run soak -- servers [WRITES] [ROUNDS] [GONE_SECONDS]`. Each is a
- * supervisor of its own with a platform node. Writes on any are read on all, and how soon; processes are killed and
- * stopped while writes go on; the database is away and comes back; in the end all of them say the same.
+ * supervisor of its own with a platform node, in a network namespace of its own where the machine allows. Writes on any
+ * are read on all, and how soon; processes are killed and stopped; the database is away and comes back; the cable of one
+ * server is pulled; in the end all of them say the same.
  */
 import { type PostgresServer, startPostgres } from '../../packages/kit/src/testing/postgres-server.ts';
 import {
@@ -10,12 +11,22 @@ import {
   type ParleyProcess,
   startParley,
 } from '../../packages/parley/test/parley-process.ts';
+import { type Namespaces, openNamespaces } from './namespaces.ts';
+import { insist, type Outage, sum } from './outage.ts';
 import { rolesOf } from './process-tree.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const HEARTBEAT_MS = 2000;
 
-type Server = { readonly name: string; readonly parley: ParleyProcess; readonly admin: Administrator };
+type Server = {
+  readonly name: string;
+  readonly parley: ParleyProcess;
+  readonly url: string;
+  readonly admin: Administrator;
+};
+
+/** Where servers live: their database, and their networks if they have some of their own. */
+type World = { readonly place: string; readonly spaces: Namespaces | undefined };
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -85,55 +96,73 @@ const disturb = async (victim: Server, witness: Server, rounds: number): Promise
 };
 
 /** Kills a supervisor: how soon the others say so, and that its node is gone. */
-const killServer = async (victim: Server, witness: Server, place: string): Promise<Server> => {
+const killServer = async (victim: Server, witness: Server, world: World): Promise<Server> => {
   const sinceMs = performance.now();
   process.kill(victim.parley.pid, 'SIGKILL');
-  const inactive = () => statusAt(witness, `${victim.name}@${victim.name}.default`);
-  await eventually(inactive, (status) => status === 'inactive', 'the server to be told dead');
+  await isRoot(victim, witness, 'inactive');
   say(`kill -9 of a supervisor told by another server after ${(performance.now() - sinceMs).toFixed(0)} ms`);
   await victim.parley[Symbol.asyncDispose]();
-  return await startOne(victim.name, place);
+  return await startOne(victim.name, world);
 };
 
-const startOne = async (name: string, place: string): Promise<Server> => {
-  const parley = await startParley('platform', {
+const isRoot = async (victim: Server, witness: Server, wanted: string): Promise<void> => {
+  const seen = () => statusAt(witness, `${victim.name}@${victim.name}.default`);
+  await eventually(seen, (status) => status === wanted, `the server ${victim.name} to be ${wanted}`);
+};
+
+const startOne = async (name: string, { place, spaces }: World): Promise<Server> => {
+  const settings = {
     'storage.url': place,
     'supervisor.server': name,
     'supervisor.heartbeat': `${HEARTBEAT_MS}ms`,
-  });
-  return { name, parley, admin: await parley.signIn() };
+    ...(spaces ? { host: spaces.addressOf(name) } : {}),
+  };
+  const parley = await startParley('platform', settings, undefined, spaces?.enter(name));
+  return { name, parley, url: await parley.url('platform'), admin: await parley.signIn() };
 };
 
-type Outage = { reads: number; readFaults: number; refused: number; withoutRetryAfter: number; otherwise: number };
+const insistAt = ({ url, admin, name }: Server, ms: number, { spaces }: World): Promise<Outage> =>
+  insist({ url, token: admin.headers.authorization!, name, ms }, spaces?.enter(name) ?? []);
 
-/** Reads and writes on one server until then. */
-const insist = async ({ admin, name }: Server, untilMs: number, counts: Outage): Promise<void> => {
-  for (let n = 0; Date.now() < untilMs; n++) {
-    const read = await admin.call('GET', 'iam/users?limit=10');
-    counts[read.status === 200 ? 'reads' : 'readFaults'] += 1;
-    const { status, headers } = await admin.call('POST', 'iam/users', { login: `gone-${name}-${n}` });
-    counts[status === 503 ? 'refused' : 'otherwise'] += 1;
-    if (status === 503 && headers['retry-after'] === undefined) counts.withoutRetryAfter += 1;
-  }
+/** Throws unless reads went on and every write was refused as it shall be. */
+const judge = (what: string, told: Outage, backMs: number): void => {
+  say(`${what}: ${JSON.stringify(told)}; writes again after ${backMs.toFixed(0)} ms`);
+  if (told.readFaults + told.withoutRetryAfter + told.otherwise > 0) throw new Error('not as it should be');
+};
+
+const writesAgain = async ({ admin, name }: Server): Promise<void> => {
+  const write = () => admin.call('POST', 'iam/users', { login: `back-${name}-${Date.now()}` });
+  await eventually(write, ({ status }) => status === 200, `${name} to write again`);
 };
 
 /** Reads and writes on every server while the database is away, and what comes of them. */
-const outlive = async (servers: readonly Server[], goneMs: number, postgres: PostgresServer): Promise<void> => {
+const outlive = async (servers: readonly Server[], goneMs: number, postgres: PostgresServer, world: World) => {
   // A session that a node has not seen yet is in the database only.
   for (const { admin } of servers) await admin.call('GET', 'iam/sessions/current');
-  const counts: Outage = { reads: 0, readFaults: 0, refused: 0, withoutRetryAfter: 0, otherwise: 0 };
   await postgres.stop('SIGQUIT');
-  const untilMs = Date.now() + goneMs;
-  await Promise.all(servers.map((each) => insist(each, untilMs, counts)));
+  const told = await Promise.all(servers.map((each) => insistAt(each, goneMs, world)));
   await postgres.start();
   const sinceMs = performance.now();
-  for (const { admin, name } of servers) {
-    const write = () => admin.call('POST', 'iam/users', { login: `back-${name}-${Date.now()}` });
-    await eventually(write, ({ status }) => status === 200, `${name} to write again`);
-  }
-  const backMs = (performance.now() - sinceMs).toFixed(0);
-  say(`database away for ${goneMs / 1000} s: ${JSON.stringify(counts)}; all write again after ${backMs} ms`);
-  if (counts.readFaults + counts.withoutRetryAfter + counts.otherwise > 0) throw new Error('not as it should be');
+  for (const each of servers) await writesAgain(each);
+  judge(`database away for ${goneMs / 1000} s`, sum(told), performance.now() - sinceMs);
+};
+
+/** One server without a network: it reads on, the others go on and say that it is gone, and all is well afterwards. */
+const isolate = async (victim: Server, witness: Server, goneMs: number, world: World): Promise<void> => {
+  const { spaces } = world;
+  if (!spaces) return;
+  await spaces.plug(victim.name, false);
+  const telling = insistAt(victim, goneMs, world);
+  const sinceMs = performance.now();
+  await isRoot(victim, witness, 'inactive');
+  say(`pulled cable of a server told by another after ${(performance.now() - sinceMs).toFixed(0)} ms`);
+  await writesAgain(witness);
+  const told = await telling;
+  await spaces.plug(victim.name, true);
+  const pluggedMs = performance.now();
+  await writesAgain(victim);
+  judge(`server without network for ${goneMs / 1000} s`, told, performance.now() - pluggedMs);
+  await isRoot(victim, witness, 'active');
 };
 
 /** Throws unless all servers come to say the same of all users. */
@@ -145,20 +174,28 @@ const compare = async (servers: readonly Server[]): Promise<void> => {
   say(`all servers say the same of ${JSON.parse(said!).length} users`);
 };
 
+const openWorld = async (stack: AsyncDisposableStack): Promise<World & { readonly postgres: PostgresServer }> => {
+  const opened = await openNamespaces(NAMES);
+  const spaces = typeof opened === 'string' ? undefined : stack.use(opened);
+  say(spaces ? `each server in a network namespace of its own on ${spaces.network}; PostgreSQL over TCP` : `${opened}`);
+  const postgres = stack.use(await startPostgres(spaces));
+  return { postgres, spaces, place: await postgres.createDatabase() };
+};
+
 /** Runs it all; throws when something is not as it should be. */
 export const runServers = async ([writes = '300', rounds = '5', gone = '30']: readonly string[]): Promise<void> => {
-  await using postgres = await startPostgres();
-  const place = await postgres.createDatabase();
+  await using stack = new AsyncDisposableStack();
+  const { postgres, ...world } = await openWorld(stack);
   const servers: Server[] = [];
-  try {
-    for (const name of NAMES) servers.push(await startOne(name, place));
-    await measureReads(servers, Number(writes));
-    await disturb(servers[1]!, servers[0]!, Number(rounds));
-    servers[2] = await killServer(servers[2]!, servers[0]!, place);
-    await outlive(servers, Number(gone) * 1000, postgres);
-    await measureReads(servers, Number(writes));
-    await compare(servers);
-  } finally {
+  stack.defer(async () => {
     await Promise.all(servers.map(({ parley }) => parley[Symbol.asyncDispose]()));
-  }
+  });
+  for (const name of NAMES) servers.push(await startOne(name, world));
+  await measureReads(servers, Number(writes));
+  await disturb(servers[1]!, servers[0]!, Number(rounds));
+  servers[2] = await killServer(servers[2]!, servers[0]!, world);
+  await isolate(servers[1]!, servers[0]!, Number(gone) * 1000, world);
+  await outlive(servers, Number(gone) * 1000, postgres, world);
+  await measureReads(servers, Number(writes));
+  await compare(servers);
 };
