@@ -38,127 +38,132 @@ const until = (isSo: () => Promise<boolean>, what: string): Promise<void> => {
 
 type Point = Awaited<ReturnType<typeof setUpMail>>;
 
-describe('an invitation by a mail server', () => {
-  let platform: TestPlatform;
-  let admin: Client;
-  let point: Point;
-  before(async () => {
-    platform = await startTestPlatform(undefined, QUICK);
-    admin = await platform.signIn('admin', ADMIN_PASSWORD);
-    point = await setUpMail(admin, { port: 1 });
-  });
-  after(() => platform?.[Symbol.asyncDispose]());
+/** Rows that memory holds, and rows that it holds next to none of. */
+const MEMORY = { 'in memory': {}, 'in the database': { 'platform.memory.max_rows': '5' } };
 
-  const useServer = async (body: Record<string, unknown>) => {
-    const answer = await admin.call('PATCH', point.server, { body });
-    assert.equal(answer.status, 200, answer.text);
-  };
-  const invite = (userid: string, headers: Record<string, string> = {}) =>
-    admin.call('POST', 'iam/invites', { body: { userid }, headers, address: fresh() });
-  const invitesOf = async (userid: string): Promise<unknown[]> => {
-    const filter = encodeURIComponent(JSON.stringify({ userid }));
-    return (await admin.call('GET', `model/system/Invites?filter=${filter}`)).body;
-  };
-  /** The invitation fails by this reason, nothing is left of it, and another may be asked for at once. */
-  const failsBy = async (reason: string): Promise<void> => {
-    const { id } = await createUser(admin);
-    const { status, body } = await invite(id);
-    const { field, msg_code } = body.error_details;
-    assert.deepEqual([status, body.error_code, msg_code, field], [412, 1418, 10018, 'userid']);
-    assert.equal(body.error_details.reason, reason);
-    assert.deepEqual(await invitesOf(id), []);
-    await using smtp = await startTestSmtp();
-    await useServer({ port: smtp.port, host: '127.0.0.1', tls: 'none' });
-    assert.equal((await invite(id)).status, 200);
-    await smtp.mail(1);
-  };
-
-  it('that is down: told after a second try', async () => {
-    await useServer({ port: await findClosedPort() });
-    await failsBy('ESOCKET');
-  });
-
-  it('that says nothing: given up in time, twice', async () => {
-    await using silent = await startSilentServer();
-    await useServer({ port: silent.port });
-    await failsBy('timeout');
-    await silent.connected(2);
-  });
-
-  it('that refuses for good: told at once, without a second try', async () => {
-    await using smtp = await startTestSmtp({ refuse: () => 550 });
-    await useServer({ port: smtp.port });
-    await failsBy('550');
-    assert.equal(smtp.connections(), 1);
-  });
-
-  it('that refuses for the moment: sent by the second try', async () => {
-    await using smtp = await startTestSmtp({ refuse: (nth) => (nth === 1 ? 451 : undefined) });
-    await useServer({ port: smtp.port });
-    const { id } = await createUser(admin);
-    assert.equal((await invite(id)).status, 200);
-    assert.deepEqual([smtp.connections(), smtp.received.length], [2, 1]);
-    assert.equal((await invitesOf(id)).length, 1);
-  });
-
-  it('that refuses for longer, when nobody waits: sent by the fourth', async () => {
-    await using smtp = await startTestSmtp({ refuse: (nth) => (nth < 4 ? 451 : undefined) });
-    await useServer({ port: smtp.port });
-    const { id } = await createUser(admin);
-    const answer = await invite(id, ASYNC);
-    assert.deepEqual([answer.status, answer.headers.get('preference-applied')], [200, 'respond-async']);
-    await smtp.mail(1);
-    assert.equal(smtp.connections(), 4);
-    assert.equal((await invitesOf(id)).length, 1);
-  });
-
-  it('that refuses four times: the invitation is removed, and the next user’s mail goes out', async () => {
-    await using smtp = await startTestSmtp({ refuse: (nth) => (nth <= 4 ? 451 : undefined) });
-    await useServer({ port: smtp.port });
-    const { id } = await createUser(admin);
-    assert.equal((await invite(id, ASYNC)).status, 200);
-    await smtp.connected(4);
-    await until(async () => (await invitesOf(id)).length === 0, 'the invitation to be removed');
-    assert.equal((await invite((await createUser(admin)).id)).status, 200);
-    assert.equal(smtp.received.length, 1);
-  });
-
-  it('that comes back when the client has left: sent', async () => {
-    await using silent = await startSilentServer();
-    await useServer({ port: silent.port });
-    const user = await createUser(admin);
-    const leaving = new AbortController();
-    const asking = fetch(`${platform.url}/rest/v1/iam/invites`, {
-      method: 'POST',
-      headers: { ...admin.headers, 'content-type': 'application/json', 'x-forwarded-for': fresh() },
-      body: JSON.stringify({ userid: user.id }),
-      signal: leaving.signal,
+for (const [where, memory] of Object.entries(MEMORY)) {
+  describe(`an invitation by a mail server, users ${where}`, () => {
+    let platform: TestPlatform;
+    let admin: Client;
+    let point: Point;
+    before(async () => {
+      platform = await startTestPlatform(undefined, { ...QUICK, ...memory });
+      admin = await platform.signIn('admin', ADMIN_PASSWORD);
+      point = await setUpMail(admin, { port: 1 });
     });
-    await silent.connected(1);
-    leaving.abort();
-    await assert.rejects(asking);
-    await silent[Symbol.asyncDispose]();
-    await using smtp = await startTestSmtp();
-    await useServer({ port: smtp.port });
-    assert.deepEqual((await smtp.mail(1)).to, [user.email]);
-  });
+    after(() => platform?.[Symbol.asyncDispose]());
 
-  it('does not get a mail whose invitation is no more', async () => {
-    await using silent = await startSilentServer();
-    await useServer({ port: silent.port });
-    const { id } = await createUser(admin);
-    assert.equal((await invite(id, ASYNC)).status, 200);
-    await silent.connected(1);
-    const [row] = (await invitesOf(id)) as { id: string }[];
-    await admin.call('DELETE', `model/system/Invites/${row!.id}`);
-    await using smtp = await startTestSmtp();
-    await useServer({ port: smtp.port });
-    const other = await createUser(admin);
-    assert.equal((await invite(other.id)).status, 200);
-    assert.deepEqual((await smtp.mail(1)).to, [other.email]);
-    assert.equal(smtp.received.length, 1);
+    const useServer = async (body: Record<string, unknown>) => {
+      const answer = await admin.call('PATCH', point.server, { body });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    const invite = (userid: string, headers: Record<string, string> = {}) =>
+      admin.call('POST', 'iam/invites', { body: { userid }, headers, address: fresh() });
+    const invitesOf = async (userid: string): Promise<unknown[]> => {
+      const filter = encodeURIComponent(JSON.stringify({ userid }));
+      return (await admin.call('GET', `model/system/Invites?filter=${filter}`)).body;
+    };
+    /** The invitation fails by this reason, nothing is left of it, and another may be asked for at once. */
+    const failsBy = async (reason: string): Promise<void> => {
+      const { id } = await createUser(admin);
+      const { status, body } = await invite(id);
+      const { field, msg_code } = body.error_details;
+      assert.deepEqual([status, body.error_code, msg_code, field], [412, 1418, 10018, 'userid']);
+      assert.equal(body.error_details.reason, reason);
+      assert.deepEqual(await invitesOf(id), []);
+      await using smtp = await startTestSmtp();
+      await useServer({ port: smtp.port, host: '127.0.0.1', tls: 'none' });
+      assert.equal((await invite(id)).status, 200);
+      await smtp.mail(1);
+    };
+
+    it('that is down: told after a second try', async () => {
+      await useServer({ port: await findClosedPort() });
+      await failsBy('ESOCKET');
+    });
+
+    it('that says nothing: given up in time, twice', async () => {
+      await using silent = await startSilentServer();
+      await useServer({ port: silent.port });
+      await failsBy('timeout');
+      await silent.connected(2);
+    });
+
+    it('that refuses for good: told at once, without a second try', async () => {
+      await using smtp = await startTestSmtp({ refuse: () => 550 });
+      await useServer({ port: smtp.port });
+      await failsBy('550');
+      assert.equal(smtp.connections(), 1);
+    });
+
+    it('that refuses for the moment: sent by the second try', async () => {
+      await using smtp = await startTestSmtp({ refuse: (nth) => (nth === 1 ? 451 : undefined) });
+      await useServer({ port: smtp.port });
+      const { id } = await createUser(admin);
+      assert.equal((await invite(id)).status, 200);
+      assert.deepEqual([smtp.connections(), smtp.received.length], [2, 1]);
+      assert.equal((await invitesOf(id)).length, 1);
+    });
+
+    it('that refuses for longer, when nobody waits: sent by the fourth', async () => {
+      await using smtp = await startTestSmtp({ refuse: (nth) => (nth < 4 ? 451 : undefined) });
+      await useServer({ port: smtp.port });
+      const { id } = await createUser(admin);
+      const answer = await invite(id, ASYNC);
+      assert.deepEqual([answer.status, answer.headers.get('preference-applied')], [200, 'respond-async']);
+      await smtp.mail(1);
+      assert.equal(smtp.connections(), 4);
+      assert.equal((await invitesOf(id)).length, 1);
+    });
+
+    it('that refuses four times: the invitation is removed, and the next user’s mail goes out', async () => {
+      await using smtp = await startTestSmtp({ refuse: (nth) => (nth <= 4 ? 451 : undefined) });
+      await useServer({ port: smtp.port });
+      const { id } = await createUser(admin);
+      assert.equal((await invite(id, ASYNC)).status, 200);
+      await smtp.connected(4);
+      await until(async () => (await invitesOf(id)).length === 0, 'the invitation to be removed');
+      assert.equal((await invite((await createUser(admin)).id)).status, 200);
+      assert.equal(smtp.received.length, 1);
+    });
+
+    it('that comes back when the client has left: sent', async () => {
+      await using silent = await startSilentServer();
+      await useServer({ port: silent.port });
+      const user = await createUser(admin);
+      const leaving = new AbortController();
+      const asking = fetch(`${platform.url}/rest/v1/iam/invites`, {
+        method: 'POST',
+        headers: { ...admin.headers, 'content-type': 'application/json', 'x-forwarded-for': fresh() },
+        body: JSON.stringify({ userid: user.id }),
+        signal: leaving.signal,
+      });
+      await silent.connected(1);
+      leaving.abort();
+      await assert.rejects(asking);
+      await silent[Symbol.asyncDispose]();
+      await using smtp = await startTestSmtp();
+      await useServer({ port: smtp.port });
+      assert.deepEqual((await smtp.mail(1)).to, [user.email]);
+    });
+
+    it('does not get a mail whose invitation is no more', async () => {
+      await using silent = await startSilentServer();
+      await useServer({ port: silent.port });
+      const { id } = await createUser(admin);
+      assert.equal((await invite(id, ASYNC)).status, 200);
+      await silent.connected(1);
+      const [row] = (await invitesOf(id)) as { id: string }[];
+      await admin.call('DELETE', `model/system/Invites/${row!.id}`);
+      await using smtp = await startTestSmtp();
+      await useServer({ port: smtp.port });
+      const other = await createUser(admin);
+      assert.equal((await invite(other.id)).status, 200);
+      assert.deepEqual((await smtp.mail(1)).to, [other.email]);
+      assert.equal(smtp.received.length, 1);
+    });
   });
-});
+}
 
 describe('a mail that waits', () => {
   it('goes out after a restart', async () => {
