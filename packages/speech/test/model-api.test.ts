@@ -1,6 +1,6 @@
 /** Model management over the wire with the real service: load, unload, pin, reload, and every refusal. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -220,6 +220,22 @@ describe('the model API', () => {
     assert.equal(await gist(operate(service, `${CTC}/reload`)), '503 model_unavailable');
     assert.equal(await transcribe(), `${CTC}@2026-11-22`);
     await rm(dir, { recursive: true });
+  });
+
+  it('puts nothing in service that it cannot remember', async () => {
+    const home = join(dataDir, 'speech');
+    const away = join(dataDir, 'speech-away');
+    const before = await json(operate(service, `${CTC}/load`));
+    // Stands for a full disk: the folder of the choice takes nothing.
+    await rename(home, away);
+    const answer = await operate(service, `${CTC}/reload`, { revision: REVISION });
+    assert.deepEqual(
+      [answer.status, (await json(answer)).code, answer.headers.get('retry-after')],
+      [503, 'storage_unavailable', '30'],
+    );
+    await rename(away, home);
+    const after = await json(operate(service, `${CTC}/load`));
+    assert.equal(after.revision, before.revision);
   });
 
   it('does one reload of a model at a time, and no load beside it', async () => {

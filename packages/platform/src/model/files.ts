@@ -8,6 +8,7 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createToken } from '@parley/kit/ids.ts';
+import { problem } from '../codes.ts';
 
 export type FileInfo = { readonly name: string; readonly size: number; readonly md5: string; readonly type: string };
 
@@ -34,11 +35,11 @@ export const openFiles = (folder: string): Files => {
   return {
     put: async (place, stream, { name, type }) => {
       const home = pathOf(place);
-      await mkdir(home, { recursive: true, mode: 0o700 });
+      await onDisk(mkdir(home, { recursive: true, mode: 0o700 }));
       const temporary = join(home, `.${createToken(9)}`);
       try {
         const { size, md5 } = await writeSynced(temporary, stream);
-        await rename(temporary, join(home, md5));
+        await onDisk(rename(temporary, join(home, md5)));
         return { name, size, md5, type };
       } catch (thrown) {
         await rm(temporary, { force: true });
@@ -58,16 +59,29 @@ export const openFiles = (folder: string): Files => {
   };
 };
 
-/** Writes a new file and waits for the disk. Returns what the stream held. */
+/** Seconds after which a full disk may have room again. */
+const RETRY_SEC = 30;
+
+/** What the disk refuses is no fault of the caller: 503. */
+const onDisk = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (cause) {
+    throw problem('unavailable', { message: 'The file cannot be stored now', retryAfterSec: RETRY_SEC, cause });
+  }
+};
+
+/** Writes a new file and waits for the disk. Returns what the stream held. Throws `unavailable` when the disk refuses. */
 export const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
   const hash = createHash('md5');
   let size = 0;
-  await using file = await open(path, 'wx', 0o600);
+  await using file = await onDisk(open(path, 'wx', 0o600));
   for await (const piece of stream as AsyncIterable<Buffer>) {
     hash.update(piece);
     size += piece.length;
-    await file.write(piece);
+    // Until all of it is written: a disk with little room takes a part, and says so only at the next write.
+    await onDisk(file.writeFile(piece));
   }
-  await file.sync();
+  await onDisk(file.sync());
   return { size, md5: hash.digest('hex') };
 };

@@ -6,7 +6,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { writeJsonFile } from './installed.ts';
+import { type StagedFile, stageJsonFile, writeJsonFile } from './installed.ts';
 
 /** Which step of the first-start rule gave the model. */
 export type ChoiceOrigin = 'installed' | 'catalog' | 'debian' | 'demonstration';
@@ -23,7 +23,8 @@ export type Choices = {
   setFirst(choice: FirstChoice): Promise<void>;
   /** Revision in service for an id, when an operator chose one. */
   readonly serving: (id: string) => string | undefined;
-  setServing(id: string, revision: string): Promise<void>;
+  /** Writes the choice beside its place; it counts once it is kept. */
+  stageServing(id: string, revision: string): Promise<StagedFile>;
 };
 
 const First = Compile(
@@ -61,9 +62,20 @@ export const openChoices = async (dataDir: string): Promise<Choices> => {
       await writeJsonFile(firstPath, choice);
     },
     serving: (id) => serving[id],
-    setServing: async (id, revision) => {
-      serving = { ...serving, [id]: revision };
-      await writeJsonFile(servingPath, serving);
+    stageServing: async (id, revision) => {
+      const before = serving;
+      const staged = await stageJsonFile(servingPath, { ...before, [id]: revision });
+      return {
+        keep: async () => {
+          // What was kept of another model meanwhile is not in the staged file.
+          const isOutdated = serving !== before;
+          serving = { ...serving, [id]: revision };
+          if (!isOutdated) return await staged.keep();
+          await staged.drop();
+          await writeJsonFile(servingPath, serving);
+        },
+        drop: staged.drop,
+      };
     },
   };
 };

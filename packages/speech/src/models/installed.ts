@@ -5,6 +5,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { createToken } from '@parley/kit/ids.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { isAlive } from './lock.ts';
 import { ID_PATTERN, MANIFEST_FILE, type Manifest, ManifestFault, readManifest } from './manifest.ts';
@@ -56,11 +57,25 @@ export const folderNameOf = (id: string, revision: string): string => `${id}@${r
 const compareRevisions = (a: string, b: string): number =>
   b.localeCompare(a, 'en', { numeric: true, sensitivity: 'base' });
 
+/** A file that is written but does not count yet: what needs room on the disk is done. */
+export type StagedFile = { keep(): Promise<void>; drop(): Promise<void> };
+
+/** Writes a small JSON file beside its place. */
+export const stageJsonFile = async (path: string, value: unknown): Promise<StagedFile> => {
+  const staging = `${path}.${createToken(6)}.tmp`;
+  const drop = (): Promise<void> => rm(staging, { force: true });
+  try {
+    await writeFile(staging, `${JSON.stringify(value, undefined, 2)}\n`);
+  } catch (thrown) {
+    await drop().catch(() => undefined);
+    throw thrown;
+  }
+  return { keep: () => rename(staging, path), drop };
+};
+
 /** Writes a small JSON file so that a reader sees the old or the new one, never half. */
 export const writeJsonFile = async (path: string, value: unknown): Promise<void> => {
-  const staging = `${path}.${process.pid}.tmp`;
-  await writeFile(staging, `${JSON.stringify(value, undefined, 2)}\n`);
-  await rename(staging, path);
+  await (await stageJsonFile(path, value)).keep();
 };
 
 const readQuarantine = async (path: string): Promise<Quarantine> => {

@@ -32,6 +32,9 @@ export type ManageParts = {
   readonly clock?: Clock;
 };
 
+/** Seconds after which a full disk may have room again. */
+const STORAGE_RETRY_SEC = 30;
+
 type Manage = ManageParts & { readonly reloading: Set<string> };
 
 const nameOf = ({ id, revision }: ModelName): string => (revision === undefined ? id : folderNameOf(id, revision));
@@ -115,6 +118,18 @@ const unload = async (
   return { model: manage.recordOf(shown), drained };
 };
 
+/** What the disk refuses is no fault of ours. */
+const remembered = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (cause) {
+    throw problem('storage_unavailable', 'The choice of the revision cannot be stored now.', {
+      retryAfterSec: STORAGE_RETRY_SEC,
+      cause,
+    });
+  }
+};
+
 const reload = async (manage: Manage, { id, revision }: ModelName): Promise<ModelInfo> => {
   const { installed, pool, choices, signal } = manage;
   await installed.refresh();
@@ -124,8 +139,15 @@ const reload = async (manage: Manage, { id, revision }: ModelName): Promise<Mode
   const serving = choices.serving(id);
   const resident = pool.residentRevisions(id);
   const current = serving !== undefined && resident.includes(serving) ? serving : pool.residentRevision(id);
-  await withReason(id, pool.swap(current === undefined ? undefined : { id, revision: current }, next, signal));
-  await choices.setServing(id, next.revision);
+  // Before anything is swapped: what cannot be remembered must not serve.
+  const choice = await remembered(choices.stageServing(id, next.revision));
+  try {
+    await withReason(id, pool.swap(current === undefined ? undefined : { id, revision: current }, next, signal));
+  } catch (thrown) {
+    await choice.drop();
+    throw thrown;
+  }
+  await remembered(choice.keep());
   return manage.recordOf(next);
 };
 
