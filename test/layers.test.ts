@@ -15,6 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'kit/clock': [],
   'kit/limit': ['kit/clock'],
   'kit/semaphore': [],
+  'kit/service-fault': [],
   'kit/settings': [],
   'kit/setting-kinds': ['kit/settings'],
   'kit/log': [],
