@@ -9,6 +9,7 @@ import { emptyOutcome, joinOutcomes, type Outcome, type Target } from './target.
 const HANG_MS = 15_000;
 const START_MS = 180_000;
 const END_MS = 120_000;
+const MAX_COMPLAINT_CHARS = 1200;
 const LOOK_MS = 1000;
 
 /** -1 before the first input. */
@@ -28,7 +29,12 @@ const runChild = async (target: Target, { seed, from, to }: Span, folder: string
   let isDone = false;
   let isHung = false;
   const args = [target.name, String(seed), String(from), String(to), progress];
-  const child = fork(new URL('./child.ts', import.meta.url), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(new URL('./child.ts', import.meta.url), args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  // Decoders complain of what they are given; only what comes before an end of the process tells something.
+  let complaint = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    complaint = `${complaint}${text}`.slice(-MAX_COMPLAINT_CHARS);
+  });
   child.on('message', (message: FromChild) => {
     outcome = joinOutcomes(outcome, message.outcome);
     isDone ||= message.done;
@@ -50,7 +56,7 @@ const runChild = async (target: Target, { seed, from, to }: Span, folder: string
   clearInterval(watch);
   if (isDone) return { outcome, next: to };
   const at = Math.max(from, currentIn(progress));
-  const finding = { no: at, what: isHung ? 'hangs' : `the process ended: ${ended}` };
+  const finding = { no: at, what: isHung ? 'hangs' : `the process ended: ${ended}\n${complaint}` };
   return { outcome: joinOutcomes(outcome, { ...emptyOutcome(), findings: [finding] }), next: at + 1 };
 };
 
