@@ -2,7 +2,7 @@
  * Where the load plays: `npm start` on a folder of its own, as a stranger would start it, with a receiver of callbacks and a mail
  * server beside it. The folder is a small disk of its own where mounting is allowed, so that it can be filled.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type PostgresServer, startPostgres } from '../../../packages/kit/src/testing/postgres-server.ts';
+import { type PostgresServer, startPostgres } from '@parley/kit/testing/postgres-server.ts';
+import { mountSmallDisk, type SmallDisk } from '@parley/kit/testing/small-disk.ts';
 import { startTestSmtp, type TestSmtp } from '../../../packages/platform/test/start-test-smtp.ts';
 import { treeOf } from '../process-tree.ts';
 import { type Receiver, SECRET, startReceiver } from '../receiver.ts';
@@ -20,7 +21,7 @@ import { createLogScan, type LogScan } from './log-scan.ts';
 export const PASSWORD = 'Mixed-Soak-Password-1';
 export const KEY = 'sk-soak-mixed-0123456789abcdef';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const DISK_MIB = 512;
+const DISK_BYTES = 512 * 2 ** 20;
 const READY_MS = 120_000;
 const LOOK_MS = 100;
 const MODELS = ['offline-transducer', 'online-transducer'];
@@ -31,8 +32,8 @@ export type Stage = AsyncDisposable & {
   readonly dataDir: string;
   /** TMPDIR of everything that was started. */
   readonly tempDir: string;
-  /** Mount point of the disk that can be filled; undefined with the reason where there is none. */
-  readonly disk: { readonly path: string } | { readonly skipped: string };
+  /** The disk of the data folder, which can be filled; or why there is none. */
+  readonly disk: SmallDisk;
   readonly postgres: PostgresServer | undefined;
   readonly receiver: Receiver;
   readonly smtp: TestSmtp;
@@ -68,21 +69,6 @@ const findPort = async (): Promise<number> => {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
-};
-
-const mountDisk = async (path: string): Promise<Stage['disk']> => {
-  await mkdir(path);
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return { skipped: 'mounting needs Linux and root' };
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MIB}m,mode=0700`, 'tmpfs', path], { stdio: 'pipe' });
-    return { path };
-  } catch (thrown) {
-    return { skipped: `mounting is not allowed here (${String((thrown as Error).message).split('\n')[1] ?? ''})` };
-  }
-};
-
-const unmount = (disk: Stage['disk']): void => {
-  if ('path' in disk) execFileSync('umount', ['-l', disk.path], { stdio: 'pipe' });
 };
 
 /** Fixture models, and of the first one a second revision to swap to. */
@@ -152,8 +138,10 @@ type Beside = Pick<Stage, 'disk' | 'postgres' | 'receiver' | 'smtp'> & {
 const openBeside = async (stack: AsyncDisposableStack, options: StageOptions): Promise<Beside> => {
   const root = await mkdtemp(join(tmpdir(), 'parley-mixed-'));
   stack.defer(() => rm(root, { recursive: true, force: true }));
-  const disk = await mountDisk(join(root, 'disk'));
-  stack.defer(() => unmount(disk));
+  const disk = await mountSmallDisk(join(root, 'disk'), DISK_BYTES);
+  stack.defer(() => {
+    if ('path' in disk) disk.unmount();
+  });
   await mkdir(join(root, 'tmp'));
   const postgres = options.isPostgres ? stack.use(await startPostgres()) : undefined;
   const smtp = stack.use(await startTestSmtp({ refuse: () => (options.random() < 0.1 ? 451 : undefined) }));
