@@ -6,6 +6,7 @@ import type { Command, CommandContext } from './command.ts';
 import { backupCommand, restoreCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
 import { domainCommand } from './commands/domain.ts';
+import { evalCommand } from './commands/eval.ts';
 import { journalCommand } from './commands/journal.ts';
 import { keysCommand } from './commands/keys.ts';
 import { layerCommand } from './commands/layer.ts';
@@ -24,6 +25,7 @@ const COMMANDS: readonly Command[] = [
   modelsCommand,
   keysCommand,
   sampleCommand,
+  evalCommand,
   scriptCommand,
   configCommand,
   licenceCommand,
