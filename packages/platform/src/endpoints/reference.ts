@@ -6,12 +6,13 @@ import { sendJson } from '../rest/engine.ts';
 import { renderPlatformApi } from '../rest/openapi.ts';
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   '/docs': ['docs.html', 'text/html; charset=utf-8'],
   '/docs/docs.js': ['docs.js', 'text/javascript; charset=utf-8'],
   '/docs/docs.css': ['docs.css', 'text/css; charset=utf-8'],
+  '/docs/icon.svg': ['icon.svg', 'image/svg+xml'],
 };
 
 /** The document as an endpoint of its own; `endpoints` is asked when it is first read. */

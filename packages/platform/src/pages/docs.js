@@ -1,5 +1,10 @@
 // The interactive reference: reads the description of the interface and lets whoever is signed in try it.
 
+const SHOWN_HEADERS = ['content-type', 'etag', 'location', 'retry-after', 'allow', 'x-total-count', 'x-ignored-fields'];
+const MAX_SHOWN_CHARS = 200_000;
+const NARROW = '(max-width: 48rem)';
+
+/** An element with its attributes (those that begin with `on` are listeners) and content. */
 const el = (name, attributes = {}, ...children) => {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -12,35 +17,46 @@ const el = (name, attributes = {}, ...children) => {
 
 const byId = (id) => document.getElementById(id);
 
+/** Every request goes through here: with the token when one is given, else with the session's cookie. */
+const ask = (url, { headers = {}, ...rest } = {}) => {
+  const token = byId('token').value.trim();
+  const credential = token === '' ? {} : { authorization: `Bearer ${token}` };
+  return fetch(url, { ...rest, headers: { ...headers, ...credential } });
+};
+
 const showWho = async () => {
-  const answer = await fetch('/rest/v1/iam/sessions/current');
+  const answer = await ask('/rest/v1/iam/sessions/current');
   const session = answer.ok ? await answer.json() : undefined;
+  byId('sign-in').hidden = session !== undefined;
+  const leave = el('button', { type: 'button', class: 'quiet', onclick: signOut }, 'Sign out');
   byId('who').replaceChildren(
-    ...(session
-      ? [`${session.name_login} in ${session.domain} `, el('button', { onclick: signOut }, 'Sign out')]
-      : ['Not signed in.']),
+    ...(session ? [`${session.name_login} in ${session.domain} `, leave] : ['Sign in to try what is not open to all.']),
   );
 };
 
 const signOut = async () => {
-  await fetch('/rest/v1/iam/sessions/current', { method: 'DELETE' });
+  await ask('/rest/v1/iam/sessions/current', { method: 'DELETE' });
+  byId('token').value = '';
   await showWho();
 };
 
+byId('token').addEventListener('change', showWho);
 byId('sign-in').addEventListener('submit', async (event) => {
   event.preventDefault();
-  const { domain, login, pwd } = Object.fromEntries(new FormData(event.target));
+  const form = event.target;
+  const { domain, login, pwd } = Object.fromEntries(new FormData(form));
   const answer = await fetch('/rest/v1/iam/sessions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...(domain ? { domain } : {}), login, pwd }),
   });
   if (answer.ok) {
-    event.target.reset();
+    form.reset();
     await showWho();
   } else byId('who').textContent = (await answer.json()).error_message;
 });
 
+/** Something to begin with that has the shape of the schema. */
 const exampleOf = (schema, depth = 0) => {
   if (!schema || depth > 4) return null;
   if (schema.default !== undefined) return schema.default;
@@ -54,55 +70,129 @@ const exampleOf = (schema, depth = 0) => {
   return { array: [], string: '', integer: 0, number: 0, boolean: false }[type] ?? null;
 };
 
-const render = (path, method, operation) => {
-  const isLookup = operation['x-method'] === 'LOOKUP';
+const prettify = (text) => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+};
+
+/** Sends what the form holds and shows the answer as it is. */
+const send = async (url, init, output) => {
+  const startedMs = performance.now();
+  const status = el('p', {}, 'Waiting…');
+  output.replaceChildren(status);
+  try {
+    const answer = await ask(url, init);
+    const text = await answer.text();
+    const headers = SHOWN_HEADERS.filter((name) => answer.headers.has(name));
+    const lines = headers.map((name) => `${name}: ${answer.headers.get(name)}\n`).join('');
+    status.className = answer.ok ? 'good' : 'bad';
+    status.textContent = `${answer.status} ${answer.statusText}, ${Math.round(performance.now() - startedMs)} ms`;
+    output.append(el('pre', { tabindex: '0' }, `${lines}\n${prettify(text)}`.slice(0, MAX_SHOWN_CHARS)));
+  } catch {
+    status.className = 'bad';
+    status.textContent = 'The service cannot be reached.';
+  }
+};
+
+/** The address with the values of its parameters. */
+const addressOf = (path, inputs) => {
+  let url = path;
+  const query = new URLSearchParams();
+  for (const [parameter, { value }] of inputs) {
+    if (parameter.in === 'path')
+      url = url.replace(`{${parameter.name}}`, value.split('/').map(encodeURIComponent).join('/'));
+    else if (value !== '') query.set(parameter.name, value);
+  }
+  return query.size > 0 ? `${url}?${query}` : url;
+};
+
+const bodyOf = (text, file) => {
+  if (text) return { headers: { 'content-type': 'application/json' }, body: text.value };
+  const chosen = file?.files[0];
+  if (!chosen) return {};
+  const body = new FormData();
+  body.set('file', chosen);
+  return { body };
+};
+
+const fieldOf = (id, parameter) => {
+  const isPath = parameter.in === 'path';
+  const input = el('input', { id, autocomplete: 'off', ...(isPath ? { required: '' } : {}) });
+  const about = parameter.description ? [el('small', {}, parameter.description)] : [];
+  return { input, field: el('div', {}, el('label', { for: id }, parameter.name), input, ...about) };
+};
+
+/** The form of an operation. */
+const renderForm = (path, method, operation) => {
+  const id = `${method}${path}`.replaceAll(/\W+/g, '-');
   const inputs = new Map();
   const fields = operation.parameters.map((parameter) => {
-    const input = el('input', { placeholder: parameter.description ?? '' });
+    const { input, field } = fieldOf(`${id}-${parameter.name}`, parameter);
     inputs.set(parameter, input);
-    return el('label', {}, `${parameter.name} (${parameter.in})`, input);
+    return field;
   });
   const schema = operation.requestBody?.content['application/json'].schema;
-  const body = schema ? el('textarea', { 'aria-label': 'Body' }) : undefined;
-  if (body) body.value = JSON.stringify(exampleOf(schema), null, 2);
-  const output = el('pre', { hidden: '' });
-  const send = async () => {
-    let url = path;
-    const query = new URLSearchParams();
-    for (const [parameter, { value }] of inputs) {
-      if (parameter.in === 'path')
-        url = url.replace(`{${parameter.name}}`, value.split('/').map(encodeURIComponent).join('/'));
-      else if (value !== '') query.set(parameter.name, value);
-    }
-    const answer = await fetch(query.size > 0 ? `${url}?${query}` : url, {
-      method: method.toUpperCase(),
-      ...(body ? { headers: { 'content-type': 'application/json' }, body: body.value } : {}),
-    });
-    const text = await answer.text();
-    let shown = text;
-    try {
-      shown = JSON.stringify(JSON.parse(text), null, 2);
-    } catch {
-      // not JSON: as it is
-    }
-    output.hidden = false;
-    output.textContent = `${answer.status} ${answer.statusText}\n\n${shown}`;
+  const text = schema && el('textarea', { 'aria-label': 'Body', spellcheck: 'false' });
+  if (text) text.value = JSON.stringify(exampleOf(schema), null, 2);
+  // Without a schema a body is a file.
+  const takesFile = !schema && ['put', 'post'].includes(method);
+  const file = takesFile ? el('input', { type: 'file', 'aria-label': 'File' }) : undefined;
+  const output = el('output', { 'aria-live': 'polite' });
+  const button = el('button', {}, 'Send');
+  const submit = async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    await send(addressOf(path, inputs), { method: method.toUpperCase(), ...bodyOf(text, file) }, output);
+    button.disabled = false;
   };
+  const shape = schema && [
+    text,
+    el(
+      'details',
+      {},
+      el('summary', {}, 'Schema of the body'),
+      el('pre', { tabindex: '0' }, JSON.stringify(schema, null, 2)),
+    ),
+  ];
+  const label = `Try ${operation['x-method'] ?? method.toUpperCase()} ${path}`;
+  return el(
+    'form',
+    { 'aria-label': label, onsubmit: submit },
+    el('div', { class: 'fields' }, ...fields),
+    ...(shape ?? []),
+    ...(file ? [el('p', {}, file)] : []),
+    el('p', {}, button),
+    output,
+  );
+};
+
+/** One operation, folded; what is inside is made when it is first opened. */
+const renderOperation = (path, method, operation) => {
+  const body = el('div', { class: 'body' });
+  const fill = () => {
+    if (body.hasChildNodes()) return;
+    body.append(
+      ...(operation.description ? [el('p', {}, operation.description)] : []),
+      renderForm(path, method, operation),
+    );
+  };
+  const domain = operation['x-domain-type'];
   return el(
     'details',
-    {},
-    el('summary', {}, el('b', {}, isLookup ? 'LOOKUP' : method.toUpperCase()), `${path} — ${operation.summary}`),
+    { ontoggle: fill },
     el(
-      'div',
+      'summary',
       {},
-      el('p', {}, `Access: ${operation['x-access']}; domain: ${operation['x-domain-type']}.`),
-      ...fields,
-      ...(body
-        ? [body, el('details', {}, el('summary', {}, 'Schema'), el('pre', {}, JSON.stringify(schema, null, 2)))]
-        : []),
-      el('p', {}, el('button', { onclick: send }, 'Send')),
-      output,
+      el('span', { class: 'badge method' }, operation['x-method'] ?? method.toUpperCase()),
+      el('span', { class: 'path' }, path),
+      el('span', { class: 'faint' }, operation.summary),
+      el('span', { class: 'badge' }, operation['x-access']),
+      ...(domain && domain !== 'any' ? [el('span', { class: 'badge' }, `${domain} domain`)] : []),
     ),
+    body,
   );
 };
 
@@ -111,21 +201,47 @@ const start = async () => {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
-  const show = () => {
-    const tag = decodeURIComponent(location.hash.slice(1)) || api.tags[0].name;
-    byId('operations').replaceChildren(
-      el('h2', {}, tag),
-      ...operations
-        .filter(({ operation }) => operation.tags.includes(tag))
-        .map(({ path, method, operation }) => render(path, method, operation)),
-    );
+  const current = () => {
+    const named = decodeURIComponent(location.hash.slice(1));
+    return api.tags.some(({ name }) => name === named) ? named : api.tags[0].name;
+  };
+  const showTags = () => {
+    const word = byId('filter').value.trim().toLowerCase();
+    const fits = ({ name }) =>
+      name.toLowerCase().includes(word) ||
+      operations.some(({ path, operation }) => operation.tags.includes(name) && path.toLowerCase().includes(word));
     byId('tags').replaceChildren(
-      ...api.tags.map(({ name }) =>
-        el('a', { href: `#${encodeURIComponent(name)}`, ...(name === tag ? { 'aria-current': 'true' } : {}) }, name),
-      ),
+      ...api.tags
+        .filter(fits)
+        .map(({ name }) =>
+          el(
+            'a',
+            { href: `#${encodeURIComponent(name)}`, ...(name === current() ? { 'aria-current': 'true' } : {}) },
+            name,
+          ),
+        ),
     );
   };
-  addEventListener('hashchange', show);
+  const show = () => {
+    const tag = current();
+    const heading = el('h2', { id: 'tag', tabindex: '-1' }, tag);
+    byId('operations').replaceChildren(
+      heading,
+      ...operations
+        .filter(({ operation }) => operation.tags.includes(tag))
+        .map(({ path, method, operation }) => renderOperation(path, method, operation)),
+    );
+    showTags();
+    return heading;
+  };
+  addEventListener('hashchange', () => {
+    // The skip link, too, changes the address.
+    if (location.hash === '#main') return;
+    if (matchMedia(NARROW).matches) byId('places').open = false;
+    show().focus();
+  });
+  byId('filter').addEventListener('input', showTags);
+  byId('places').open = !matchMedia(NARROW).matches;
   show();
   await showWho();
 };

@@ -75,7 +75,7 @@ const accessBadge = ({ access }: SpeechEndpoint): Markup | string => {
 };
 
 const renderFields = (fields: readonly FieldNote[]): Markup => html`
-<h3>Fields</h3><div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">Kind</th>
+<h3>Fields</h3><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Name</th><th scope="col">Kind</th>
 <th scope="col">About</th></tr></thead><tbody>${fields.map(
   (field) =>
     html`<tr><td><code>${field.name}</code></td><td>${field.choices?.join(', ') ?? field.kind}${
@@ -99,9 +99,13 @@ const renderForm = (endpoint: SpeechEndpoint, path: string, fields: readonly Fie
 <div class="fields">${parameters.map(
     (name) => html`<div><label for="${id}-${name}">${name}</label>
 <input id="${id}-${name}" name="${name}" data-in="path" required autocomplete="off"></div>`,
-  )}${fields.map((field) => renderInput(`${id}-${field.name.replaceAll(/\W/g, '')}`, field))}</div>
+  )}${endpoint.method === 'GET' && endpoint.access !== 'open' ? renderQuery(id) : ''}${fields.map((field) => renderInput(`${id}-${field.name.replaceAll(/\W/g, '')}`, field))}</div>
 <button>Send</button><output aria-live="polite"></output></form>`;
 };
+
+const renderQuery = (id: string): Markup => html`<div><label for="${id}-query">Query</label>
+<input id="${id}-query" data-in="query" autocomplete="off" spellcheck="false" placeholder="name=value&amp;…">
+<small>As it stands after the question mark.</small></div>`;
 
 const renderInput = (id: string, field: FieldNote): Markup => {
   const choices = field.kind === 'switch' ? ['true', 'false'] : field.choices;
@@ -125,7 +129,7 @@ const renderConventions = (): Markup => html`
 </div></section>`;
 
 const renderCodes = (): Markup => html`
-<section aria-labelledby="errors"><h2 id="errors">Errors</h2><div class="card scroll"><table>
+<section aria-labelledby="errors"><h2 id="errors">Errors</h2><div class="card scroll" tabindex="0"><table>
 <thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Meaning</th></tr></thead>
 <tbody>${Object.entries(CODE_NOTES).map(
   ([code, about]) =>
@@ -133,7 +137,7 @@ const renderCodes = (): Markup => html`
       CODES[code as keyof typeof CODES]
     }</td><td>${prose(about)}</td></tr>`,
 )}</tbody></table></div></section>
-<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2><div class="card scroll"><table>
+<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2><div class="card scroll" tabindex="0"><table>
 <thead><tr><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead>
 <tbody>${Object.entries(WARNING_NOTES).map(
   ([code, about]) => html`<tr id="warning-${code}"><td><code>${code}</code></td><td>${prose(about)}</td></tr>`,

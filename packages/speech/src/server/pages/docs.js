@@ -12,7 +12,8 @@ const addressOf = (form) => {
   for (const input of form.querySelectorAll('[data-in="path"]')) {
     address = address.replace(`{${input.name}}`, encodeURIComponent(input.value));
   }
-  return address;
+  const query = form.querySelector('[data-in="query"]')?.value.trim().replace(/^\?/, '');
+  return query ? `${address}?${query}` : address;
 };
 
 const bodyOf = (form) => {
