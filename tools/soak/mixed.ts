@@ -34,6 +34,8 @@ export type MixedOptions = {
   readonly isPostgres?: boolean;
   /** Mean pause between two faults. */
   readonly faultPauseMs?: number;
+  /** How long a disk stays full and a database away. */
+  readonly heldMs?: number;
   /** Which faults, by their names; all that can be done when not given. */
   readonly faults?: readonly string[];
   /** Told what goes on. */
@@ -42,6 +44,8 @@ export type MixedOptions = {
 
 const LANES = [...PLATFORM_LANES, ...SPEECH_LANES, ...DIFFICULT_LANES];
 const FAULT_PAUSE_MS = 8000;
+const HELD_MS = 8000;
+const TELL_MS = 30_000;
 /** Shares of the time: load alone, all faults, faults that let the services live, load alone. */
 const PARTS = { warm: 0.1, all: 0.45, outside: 0.3 } as const;
 const MAX_WARM_MS = 60_000;
@@ -76,18 +80,25 @@ const measureIdle = async ({ client, stage }: Run): Promise<Footprint> => {
   return measure(stage);
 };
 
+const memoryOf = (stage: Stage): string => {
+  const { pssMib, pssMibByRole, threads, openFiles, sockets, spooled } = measure(stage);
+  return `${JSON.stringify({ pssMib, ...pssMibByRole, threads, openFiles, sockets, spooled })}`;
+};
+
 const beWell = async (run: Run, options: MixedOptions, warmMs: number): Promise<Trend | undefined> => {
   const { stage, ledger, context, injected, say } = run;
   const all = faultsFor(stage).filter(({ name }) => options.faults?.includes(name) ?? true);
   const asking = { client: run.client, stage, token: context.token };
   const totalMs = options.seconds * 1000;
-  const pauseMs = options.faultPauseMs ?? FAULT_PAUSE_MS;
+  const { faultPauseMs: pauseMs = FAULT_PAUSE_MS, heldMs = HELD_MS } = options;
   let trend: Trend | undefined;
   await underLoad(run, async (signal) => {
     const beganMs = performance.now() - warmMs;
+    const telling = setInterval(() => say(memoryOf(stage)), TELL_MS);
+    signal.addEventListener('abort', () => clearInterval(telling));
     const part = async (name: string, share: number, faults: readonly Fault[]): Promise<void> => {
       say(`${name}: until ${Math.round((totalMs * share) / 1000)} s`);
-      const faultContext = { stage, ledger, random: context.random, asking, signal };
+      const faultContext = { stage, ledger, random: context.random, asking, signal, heldMs };
       await injectUntil(beganMs + totalMs * share, pauseMs, faults, faultContext, injected);
     };
     await part('all faults', PARTS.warm + PARTS.all, all);

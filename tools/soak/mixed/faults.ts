@@ -14,6 +14,8 @@ export type FaultContext = {
   readonly random: Random;
   readonly asking: Asking;
   readonly signal: AbortSignal;
+  /** How long a disk stays full and a database away. */
+  readonly heldMs: number;
 };
 
 export type Fault = {
@@ -27,7 +29,6 @@ export type Fault = {
 /** How often each was injected and how long both services took to be ready again, ms. */
 export type FaultCounts = Map<string, { times: number; slowestMs: number }>;
 
-const HELD_MS = 4000;
 const REFILL_MS = 100;
 const FILL_BYTES = 2 ** 20;
 const STARTED_AGAIN_MS = 150;
@@ -102,12 +103,12 @@ const KILL_SUPERVISOR: Fault = {
 const FILL_DISK: Fault = {
   name: 'disk full, then free again',
   isOutside: true,
-  run: async ({ stage: { disk }, signal }) => {
+  run: async ({ stage: { disk }, signal, heldMs }) => {
     if (!('path' in disk)) return false;
     const path = join(disk.path, 'fill');
     const file = await open(path, 'w');
     try {
-      const untilMs = performance.now() + HELD_MS;
+      const untilMs = performance.now() + heldMs;
       while (performance.now() < untilMs && !signal.aborted) {
         const { bavail, bsize } = await statfs(disk.path);
         const bytes = Buffer.alloc(Math.min(Math.max(bavail * bsize, bsize), FILL_BYTES), 1);
@@ -128,10 +129,10 @@ const FILL_DISK: Fault = {
 const STOP_DATABASE: Fault = {
   name: 'database gone, then back',
   isOutside: true,
-  run: async ({ stage: { postgres }, random, signal }) => {
+  run: async ({ stage: { postgres }, random, signal, heldMs }) => {
     if (postgres === undefined) return false;
     await postgres.stop(random.chance(0.5) ? 'SIGQUIT' : 'SIGINT');
-    await pause(HELD_MS, signal);
+    await pause(heldMs, signal);
     await postgres.start();
     return true;
   },
@@ -153,7 +154,7 @@ export const faultsFor = ({ disk, postgres }: Pick<Stage, 'disk' | 'postgres'>):
 ];
 
 /** Injects one and waits until both services say again that they can work. */
-export const inject = async (fault: Fault, context: FaultContext, counts: FaultCounts): Promise<void> => {
+const inject = async (fault: Fault, context: FaultContext, counts: FaultCounts): Promise<void> => {
   const { ledger, stage } = context;
   ledger.disturb(true);
   const isHit = await fault.run(context);
