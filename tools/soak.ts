@@ -1,6 +1,7 @@
 /** `npm run soak -- NAME [options]`: the long form of what `npm test` proves shortly. Each prints what it saw. */
 import { runBackup } from './soak/backup.ts';
 import { runJobsKill } from './soak/jobs-kill.ts';
+import { runLayerKill } from './soak/layer-kill.ts';
 import { runMemory } from './soak/memory.ts';
 import { runMixed } from './soak/mixed.ts';
 import { runPlatformKill } from './soak/platform-kill.ts';
@@ -17,6 +18,7 @@ const SOAKS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>
   reload: runReload,
   realtime: runRealtime,
   'platform-kill': runPlatformKill,
+  'layer-kill': runLayerKill,
   servers: runServers,
   scripts: runScripts,
 };

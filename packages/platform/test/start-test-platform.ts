@@ -43,7 +43,8 @@ export type TestPlatform = AsyncDisposable & {
   cookieOf(login: string, pwd: string, domain?: string): Promise<string>;
 };
 
-const createClient = (url: string, headers: Readonly<Record<string, string>>): Client => ({
+/** A client of the platform at this address, with these headers. */
+export const createClient = (url: string, headers: Readonly<Record<string, string>>): Client => ({
   headers,
   call: async (method, path, { body, headers: more, address } = {}) => {
     const isText = typeof body === 'string' && more?.['content-type'] !== undefined;

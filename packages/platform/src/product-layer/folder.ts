@@ -1,6 +1,6 @@
 /** The folder of a site's layers: archives lie in it; what is installed lies in `<md5>/`, and links name it. */
 import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createUuid } from '@parley/kit/ids.ts';
 
 const UNPACKED = /^[0-9a-f]{32}$/;
@@ -47,6 +47,16 @@ export const switchLink = async (
   await symlink(join('..', '..', md5), draft);
   await rename(draft, link);
 };
+
+/** Names of all links there are, `<domain>/<prefix>`, and of drafts of some. */
+export const listLinks = async (folder: string): Promise<string[]> => {
+  const entries = await readdir(join(folder, LINKS), { recursive: true, withFileTypes: true }).catch(() => []);
+  const links = entries.filter((entry) => entry.isSymbolicLink());
+  return links.map(({ parentPath, name }) => join(relative(join(folder, LINKS), parentPath), name));
+};
+
+/** `name` as `listLinks` tells it. */
+export const dropLink = (folder: string, name: string): Promise<void> => rm(join(folder, LINKS, name), { force: true });
 
 /** Removes what no installed layer lies in, and what was left half-done. */
 export const sweep = async (folder: string, used: ReadonlySet<string>): Promise<void> => {

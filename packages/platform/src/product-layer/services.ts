@@ -5,7 +5,7 @@ import type { Domains } from '../domains/types.ts';
 import { type LayerNode, writeLayerNodes } from '../nodes/layers.ts';
 import { fullNameOf, type NodeFacts, SUPERVISOR_KIND } from '../nodes/node.ts';
 import type { Nodes } from '../nodes/registry.ts';
-import { isUnpacked, switchLink, unpackedAt } from './folder.ts';
+import { dropLink, isUnpacked, listLinks, switchLink, unpackedAt } from './folder.ts';
 import type { Current, Rows } from './rows.ts';
 
 export type ServicesParts = {
@@ -65,12 +65,16 @@ export const createServices = ({ rows, domains, nodes, folder, dataDir, url }: S
   };
 };
 
-/** Sets the links of what is installed at a site as they shall be; for a start after an end that came too early. */
+/** Makes the links what they shall be at a site; for a start after an end that came too early. */
 export const mendLinks = async ({ rows, domains, folder }: ServicesParts, site: string): Promise<void> => {
+  // Before the rows: a link is made when its row is there already, so that none is taken for an old one.
+  const there = await listLinks(folder);
+  const wanted = new Set<string>();
   for (const { data } of await rows.currentsAt(site)) {
     const domain = domains.master.get('domain', data.domainId);
-    if (domain && (await isUnpacked(folder, data.md5))) {
-      await switchLink(folder, String(domain.name), data.prefix, data.md5);
-    }
+    if (!domain || !(await isUnpacked(folder, data.md5))) continue;
+    wanted.add(join(String(domain.name), data.prefix));
+    await switchLink(folder, String(domain.name), data.prefix, data.md5);
   }
+  for (const name of there) if (!wanted.has(name)) await dropLink(folder, name);
 };
