@@ -56,7 +56,7 @@ eachStore((driver) => {
     assert.equal((await store.commit('d', [{ op: 'drop', kind: 'user', id: 'a' }])).seq, 3);
     assert.equal(await store.get('d', 'user', 'a'), undefined);
     assert.equal((await store.commit('d', [{ op: 'drop', kind: 'user', id: 'a' }])).seq, 3, 'nothing left to drop');
-    assert.equal((await store.commit('d', [put('a')])).versions.get('user/a'), 1);
+    assert.equal((await store.commit('d', [put('a')])).versions.get('user/a'), 4, 'none of its former life');
   });
 
   it('keeps everything over closing and opening', async () => {

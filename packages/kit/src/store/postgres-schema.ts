@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { ALSO_FUNCTIONS } from './postgres-also.ts';
 import { COMMIT_FUNCTIONS } from './postgres-functions.ts';
 import { GUARD_FUNCTIONS } from './postgres-guards.ts';
+import { VERSION_FUNCTIONS } from './postgres-versions.ts';
 
 const STEP_1 = `
   CREATE TABLE parley.domains (
@@ -50,7 +51,7 @@ const STEP_1 = `
   ${COMMIT_FUNCTIONS}
 `;
 
-const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS, ALSO_FUNCTIONS];
+const STEPS: readonly string[] = [STEP_1, GUARD_FUNCTIONS, ALSO_FUNCTIONS, VERSION_FUNCTIONS];
 
 /** Any number will do, as long as all versions of this program use the same. */
 export const SCHEMA_LOCK = 7_274_391;

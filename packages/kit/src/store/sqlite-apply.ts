@@ -93,15 +93,17 @@ const createRows = (db: DatabaseSync) => {
   );
   const drop = db.prepare('DELETE FROM rows WHERE domain = ? AND kind = ? AND id = ?');
   const feed = db.prepare('INSERT INTO feed (domain, seq, kind, id, op) VALUES (?, ?, ?, ?, ?)');
-  /** Writes the row and returns its new version; 0 when a drop found nothing to drop. */
-  return (domain: string, op: PutOp | DropOp, nextSeq: () => number): number => {
+  /** Writes the row and returns its new version; 0 when a drop found nothing to drop. `seq`: the last number given. */
+  return (domain: string, op: PutOp | DropOp, seq: number, nextSeq: () => number): number => {
     const found = (version.get(domain, op.kind, op.id) as { version: number } | undefined)?.version ?? 0;
     if (op.expect !== undefined && op.expect !== found) throw new Conflict('version', op.kind, op.id);
     if (op.op === 'drop' && found === 0) return 0;
-    if (op.op === 'put') put.run(domain, op.kind, op.id, found + 1, toKeysText(op), op.json);
+    // Never a version of a row that was dropped before.
+    const written = found === 0 ? seq + 1 : found + 1;
+    if (op.op === 'put') put.run(domain, op.kind, op.id, written, toKeysText(op), op.json);
     else drop.run(domain, op.kind, op.id);
     if (!op.quiet) feed.run(domain, nextSeq(), op.kind, op.id, op.op);
-    return found + 1;
+    return written;
   };
 };
 
@@ -208,8 +210,8 @@ const createCommit = (db: DatabaseSync, seqs: Seqs) => {
     const versions = new Map<string, number>();
     const coming = uniques.free(domain, ops);
     for (const op of ops) {
-      if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, nextSeq));
-      else if (op.op === 'drop') writeRow(domain, op, nextSeq);
+      if (op.op === 'put') versions.set(`${op.kind}/${op.id}`, writeRow(domain, op, seq, nextSeq));
+      else if (op.op === 'drop') writeRow(domain, op, seq, nextSeq);
       else if (op.op === 'journal') writeJournal(domain, nextSeq(), op.entry);
       else runOther(domain, op);
     }

@@ -2,11 +2,12 @@
  * Store: the one narrow door through which everything that must outlive a restart goes. Written for whoever writes a
  * driver (sqlite.ts, postgres.ts) and for whoever calls it.
  *
- * Terms. A *row* is a JSON document under (domain, kind, id) with a version that counts its writes from 1. A *unique
- * key* belongs to one row: no two rows of one domain and kind hold the same (name, value). A *journal entry* tells
- * people what changed; a *feed entry* tells other processes which row changed. A *commit* is a list of changes: all
- * of them or none, durable when the promise resolves. A *work item* waits in a named queue until someone claims it
- * for the length of a lease.
+ * Terms. A *row* is a JSON document under (domain, kind, id) with a version that grows by one with each write. It
+ * begins with the sequence number of the row's first change, so that a row that was dropped and made again never has a
+ * version of its former life (a quiet one may, where all its writes are quiet). A *unique key* belongs to one row: no
+ * two rows of one domain and kind hold the same (name, value). A *journal entry* tells people what changed; a *feed
+ * entry* tells other processes which row changed. A *commit* is a list of changes: all of them or none, durable when
+ * the promise resolves. A *work item* waits in a named queue until someone claims it for the length of a lease.
  *
  * Order. Within one domain, `seq` grows in the order in which commits become visible; a reader that has seen seq n
  * has missed nothing below n.

@@ -8,8 +8,8 @@ import type { Entity, Rights } from './types.ts';
 export type RightsKeeper = Rights & {
   /** Tells that an entity changed; only what matters here counts. */
   note(kind: string, before: Entity | undefined, after: Entity | undefined): void;
-  /** The same rights, with users taken from elsewhere. */
-  over(userOf: UserOf): Rights;
+  /** The same rights, with users taken from elsewhere; `onGroups` is called whenever groups are looked through. */
+  over(userOf: UserOf, onGroups: () => void): Rights;
 };
 
 type UserOf = (id: string) => Entity | undefined;
@@ -72,34 +72,42 @@ export const createRights = ({ users, groups }: Sources): RightsKeeper => {
     const inherited = deepGroupsOf(userId).flatMap((group) => stringsAt(groups.get(group)?.entity, 'opts', 'roles'));
     return [...new Set([...stringsAt(user, 'opts', 'roles'), ...inherited])].sort();
   };
-  // What was read for one run may be out of date when the run ends, so nothing of it is kept.
-  const over = (userOf: UserOf, isKept = false): Rights => ({
+  /** `look`: undefined where what is computed is kept; else called whenever groups are looked through. */
+  const over = (userOf: UserOf, look?: () => void): Rights => ({
     version: () => version,
-    directGroupsOf: (userId) => [...(members().direct.get(userId) ?? NONE)].sort(),
-    deepGroupsOf,
+    directGroupsOf: (userId) => {
+      look?.();
+      return [...(members().direct.get(userId) ?? NONE)].sort();
+    },
+    deepGroupsOf: (userId) => {
+      look?.();
+      return deepGroupsOf(userId);
+    },
     directRolesOf: (userId) => stringsAt(userOf(userId), 'opts', 'roles'),
-    rolesOf: (user) => rolesOf(user, String(user.id)),
+    rolesOf: (user) => {
+      look?.();
+      return rolesOf(user, String(user.id));
+    },
     deepRolesOf: (userId) => {
+      look?.();
+      // What was read for one run may be out of date when the run ends, so nothing of it is kept.
+      if (look) return rolesOf(userOf(userId), userId);
       const known = deepRoles.get(userId);
       if (known) return known;
       const roles = rolesOf(userOf(userId), userId);
-      if (!isKept) return roles;
       if (deepRoles.size >= MAX_KEPT) deepRoles.delete(deepRoles.keys().next().value!);
       deepRoles.set(userId, roles);
       return roles;
     },
-    deepUsersOf: (groupId) =>
-      [
-        ...new Set(
-          reach([groupId], (group) => stringsAt(groups.get(group)?.entity, 'opts', 'groups')).flatMap((group) =>
-            stringsAt(groups.get(group)?.entity, 'opts', 'users'),
-          ),
-        ),
-      ].sort(),
+    deepUsersOf: (groupId) => {
+      look?.();
+      const within = reach([groupId], (group) => stringsAt(groups.get(group)?.entity, 'opts', 'groups'));
+      return [...new Set(within.flatMap((group) => stringsAt(groups.get(group)?.entity, 'opts', 'users')))].sort();
+    },
   });
   return {
-    ...over((id) => users.get(id)?.entity, true),
-    over: (userOf) => over(userOf),
+    ...over((id) => users.get(id)?.entity),
+    over: (userOf, onGroups) => over(userOf, onGroups),
     note: (kind, before, after) => {
       if (kind === 'user' && !touchesRights(before, after)) return;
       if (kind !== 'user' && kind !== 'group' && kind !== 'role') return;

@@ -19,7 +19,10 @@ type Loaded = {
   readonly sizes: Map<Kind, number>;
 };
 
-/** What a run has looked at: rows with their versions, and kinds of which it saw every row or the lack of one. */
+/**
+ * What a run has looked at: rows with their versions, 0 where there was none, and kinds of which it saw every row or
+ * the lack of one.
+ */
 export type Seen = {
   readonly rows: ReadonlyMap<string, { readonly kind: Kind; readonly id: string; readonly version: number }>;
   readonly kinds: ReadonlySet<Kind>;
@@ -27,6 +30,8 @@ export type Seen = {
 
 export type DomainView = Domain & {
   readonly seen: Seen;
+  /** As `find`, where the Store itself refuses what memory did not know: the lack of a holder is not noted. */
+  holders(kind: Kind, key: string, value: string): readonly string[];
   held(kind: Kind, id: string): Held | undefined;
 };
 
@@ -210,12 +215,17 @@ const createView = (parts: ViewParts, loaded: Loaded): DomainView => {
   };
   const held = (kind: Kind, id: string): Held | undefined => {
     const found = peek(kind, id);
-    if (found) rows.set(rowKey(kind, id), { kind, id, version: found.version });
+    rows.set(rowKey(kind, id), { kind, id, version: found?.version ?? 0 });
     return found;
   };
   const get = (kind: Kind, id: string): Entity | undefined => held(kind, id)?.entity;
-  const find = (kind: Kind, key: string, value: string): readonly string[] =>
+  const holders = (kind: Kind, key: string, value: string): readonly string[] =>
     loaded.finds.get(findKey(kind, key, value)) ?? table(kind).find(key, value);
+  const find = (kind: Kind, key: string, value: string): readonly string[] => {
+    const found = holders(kind, key, value);
+    if (found.length === 0) kinds.add(kind);
+    return found;
+  };
   const first = (kind: Kind, key: string, value: string): Entity | undefined => {
     const [id] = find(kind, key, value);
     return id === undefined ? undefined : get(kind, id);
@@ -226,7 +236,11 @@ const createView = (parts: ViewParts, loaded: Loaded): DomainView => {
     ...readersOf(parts, { get, find, first }),
     seen: { rows, kinds },
     held,
-    rights: parts.rights.over((id) => peek('user', id)?.entity),
+    holders,
+    rights: parts.rights.over(
+      (id) => get('user', id),
+      () => kinds.add('group'),
+    ),
     all: function* (kind) {
       kinds.add(kind);
       for (const each of loaded.all.get(kind) ?? table(kind).values()) yield each.entity;

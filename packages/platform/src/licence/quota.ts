@@ -97,8 +97,8 @@ export const createQuota = (parts: QuotaParts): OpenQuota => {
     const version = (await store.get(masterName(), 'setting', OWNERSHIP))?.version ?? 0;
     const { change } = usageOf(masterName(), { version }, await countItems(store, masterName()));
     try {
-      await store.commit(masterName(), [change]);
-      show(change.data, version + 1);
+      const { versions } = await store.commit(masterName(), [change]);
+      show(change.data, versions.get(`setting/${OWNERSHIP}`)!);
       return true;
     } catch (thrown) {
       if (!(thrown instanceof Conflict)) throw thrown;

@@ -91,7 +91,7 @@ export const wantedKeys = (domain: DomainView, changed: readonly Planned[]): Wan
   const leaving = new Set(changed.map(({ resource, id }) => `${resource.kind}/${id}`));
   const wanted = new Map<string, string>();
   const isTaken = ({ resource: { kind }, id }: Planned, key: string, value: string): boolean => {
-    const holder = domain.find(kind, key, value).find((other) => other !== id);
+    const holder = domain.holders(kind, key, value).find((other) => other !== id);
     return holder !== undefined && !leaving.has(`${kind}/${holder}`);
   };
   for (const planned of changed) {
