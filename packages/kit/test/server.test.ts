@@ -81,6 +81,9 @@ describe('every answer', () => {
       assert.equal(answer.status, status, path.slice(0, 20));
       assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
       assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+      // An answer of an interface is neither kept by a browser nor shown as a page of its own.
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.equal(answer.headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
       assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
       if (status >= 400) {
         const body = (await answer.json()) as { requestId: string };

@@ -1,6 +1,7 @@
 /** Answers what Node's parser refuses before there is a request: broken heads, heads too large, heads too late. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { ANSWER_HEADERS } from './answer-headers.ts';
 import { linger } from './body.ts';
 import { type ErrorParts, type HttpFault, httpProblem, pathOf, renderSafely, toBody } from './errors.ts';
 import { createRequestId } from './request-id.ts';
@@ -38,8 +39,7 @@ const renderAnswer = (parts: ErrorParts, error: ParseError, maxUriBytes: number)
     ...rendered.headers,
     date: new Date().toUTCString(),
     'x-request-id': requestId,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
+    ...ANSWER_HEADERS,
     connection: 'close',
     'content-length': String(Buffer.byteLength(body)),
   };

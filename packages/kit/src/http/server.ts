@@ -7,6 +7,7 @@ import type { ServerOptions as TlsServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { Log } from '../log.ts';
+import { ANSWER_HEADERS } from './answer-headers.ts';
 import { hasBody, isWorthClosing, lingerOnClose, watchBody } from './body.ts';
 import { addBodyParsers, isStreamed } from './body-parsers.ts';
 import { answerParseErrors } from './client-error.ts';
@@ -166,8 +167,7 @@ const HSTS = 'max-age=31536000';
 const setCommonHeaders = (request: FastifyRequest, { raw }: FastifyReply): void => {
   // On the raw response, so that answers which bypass Fastify carry them too.
   raw.setHeader('x-request-id', request.id);
-  raw.setHeader('x-content-type-options', 'nosniff');
-  raw.setHeader('referrer-policy', 'no-referrer');
+  for (const [name, value] of Object.entries(ANSWER_HEADERS)) raw.setHeader(name, value);
   if (request.protocol === 'https') raw.setHeader('strict-transport-security', HSTS);
 };
 
