@@ -10,6 +10,7 @@ export type ListedPart = {
 
 export const PARTS: readonly ListedPart[] = [
   { name: 'platform', load: async () => (await import('./platform/requests.ts')).PLATFORM_BENCH },
+  { name: 'platform-slow-disk', load: async () => (await import('./platform/slow-disk.ts')).SLOW_DISK_BENCH },
   { name: 'platform-sign-in', load: async () => (await import('./platform/sign-in.ts')).SIGN_IN_BENCH },
   { name: 'platform-start', load: async () => (await import('./platform/start.ts')).START_BENCH },
   {
@@ -17,6 +18,13 @@ export const PARTS: readonly ListedPart[] = [
     isExtra: true,
     load: async () => (await import('./platform/million.ts')).MILLION_BENCH,
   },
+  {
+    name: 'platform-others',
+    isExtra: true,
+    load: async () => (await import('./platform/others.ts')).OTHERS_BENCH,
+  },
+  { name: 'speech-long', load: async () => (await import('./speech/throughput.ts')).LONG_BENCH },
+  { name: 'speech-formats', load: async () => (await import('./speech/throughput.ts')).FORMATS_BENCH },
   { name: 'studio', load: async () => (await import('./pages.ts')).STUDIO_BENCH },
   { name: 'console', load: async () => (await import('./pages.ts')).CONSOLE_BENCH },
   { name: 'kills', isExtra: true, load: async () => (await import('./kills.ts')).KILLS_BENCH },

@@ -33,6 +33,9 @@ const ticksOf = (pid: number): number => {
   }
 };
 
+/** CPU of a process and all it started that still runs, ms. */
+export const cpuOf = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + ticksOf(each), 0) * TICK_MS;
+
 type Start = {
   /** Where its log goes, as it would in a service's life. */
   readonly logFile: string;
@@ -40,6 +43,8 @@ type Start = {
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A program and its options that runs Node in our stead. */
+  readonly under?: readonly string[];
   readonly signal: AbortSignal;
 };
 
@@ -62,12 +67,15 @@ export const startChild = async ({
   args = [],
   nodeArgs = [],
   env = {},
+  under = [],
   signal,
 }: Start): Promise<Child> => {
   const log = openSync(logFile, 'a');
+  const [program = process.execPath, ...words] = [...under, process.execPath, ...nodeArgs];
   const startedMs = performance.now();
   const child = fork(module, [...args], {
-    execArgv: [...nodeArgs],
+    execPath: program,
+    execArgv: words,
     env: { ...processEnvironment(), NODE_ENV: 'production', ...env },
     serialization: 'advanced',
     stdio: ['ignore', log, log, 'ipc'],
@@ -83,7 +91,7 @@ export const startChild = async ({
       url,
       pid,
       readyMs: performance.now() - startedMs,
-      cpuMs: () => treeOf(pid).reduce((sum, each) => sum + ticksOf(each), 0) * TICK_MS,
+      cpuMs: () => cpuOf(pid),
       pssMib: () => treePss(pid) / 2 ** 20,
       [Symbol.asyncDispose]: async () => {
         signal.removeEventListener('abort', kill);

@@ -19,12 +19,19 @@ export type ParleyOptions = {
   readonly signal: AbortSignal;
   /** By full key, `platform.…`. */
   readonly settings?: Readonly<Record<string, string>>;
+  readonly under?: readonly string[];
   /** Another checkout of Parley, as a file URL that ends in a slash. */
   readonly root?: URL;
 };
 
 /** Starts the platform on a data folder, new or used before. */
-export const startParley = async ({ dataDir, signal, settings = {}, root = ROOT }: ParleyOptions): Promise<Child> => {
+export const startParley = async ({
+  dataDir,
+  signal,
+  settings = {},
+  under = [],
+  root = ROOT,
+}: ParleyOptions): Promise<Child> => {
   await mkdir(dataDir, { recursive: true });
   const flags = { data_dir: dataDir, 'platform.port': '0', admin_password: PASSWORD, ...settings };
   const args = ['platform', ...Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`)];
@@ -34,6 +41,7 @@ export const startParley = async ({ dataDir, signal, settings = {}, root = ROOT 
     args,
     nodeArgs: NODE_ARGS,
     env: root === ROOT ? cacheEnv(dataDir) : {},
+    under,
     signal,
   });
 };

@@ -33,16 +33,22 @@ const collectAnswers = async (parley: Child, token: string, ids: readonly string
   return { answers, headers: Object.fromEntries([...headers].filter(([name]) => !OWN_HEADERS.has(name))) };
 };
 
-export type Wanted = { readonly folder: string; readonly users: number; readonly signal: AbortSignal };
+export type Wanted = {
+  readonly folder: string;
+  readonly users: number;
+  readonly signal: AbortSignal;
+  /** A program that runs each service, by the service's name. */
+  readonly under?: (name: string) => readonly string[];
+};
 
 const idsOf = (users: number): string[] => Array.from({ length: users }, (_, index) => idOf(index + 1));
 
 /** Parley alone; its data lies in `parley` below the folder. */
 export const startParleyService = async (
-  { folder, users, signal }: Wanted,
+  { folder, users, signal, under = () => [] }: Wanted,
   stack: AsyncDisposableStack,
 ): Promise<Service> => {
-  const child = stack.use(await startParley({ dataDir: join(folder, 'parley'), signal }));
+  const child = stack.use(await startParley({ dataDir: join(folder, 'parley'), signal, under: under('Parley') }));
   const token = await fill(child.url, users, signal);
   return { name: 'Parley', child, asks: createAsks(token, idsOf(users)), token };
 };
@@ -52,11 +58,13 @@ const startOther = async (
   module: string,
   args: readonly string[],
   token: string,
-  { folder, users, signal }: Wanted,
+  { folder, users, signal, under = () => [] }: Wanted,
   stack: AsyncDisposableStack,
 ): Promise<Service> => {
   const path = fileURLToPath(new URL(module, import.meta.url));
-  const child = stack.use(await startChild({ logFile: join(folder, `${name}.log`), module: path, args, signal }));
+  const child = stack.use(
+    await startChild({ logFile: join(folder, `${name}.log`), module: path, args, signal, under: under(name) }),
+  );
   return { name, child, asks: createAsks(token, idsOf(users)), token };
 };
 
