@@ -72,7 +72,9 @@ export const repeatMp4 = (file: Buffer, times: number): Buffer => {
   const samples = sizes.readUInt32BE(16);
   let length = 0;
   for (let index = 0; index < samples; index += 1) length += sizes.readUInt32BE(20 + 4 * index);
-  const from = boxesOf(table.subarray(HEAD_BYTES)).find(({ type }) => type === 'stco')!.bytes.readUInt32BE(16);
+  const from = boxesOf(table.subarray(HEAD_BYTES))
+    .find(({ type }) => type === 'stco')!
+    .bytes.readUInt32BE(16);
   const type = find(file, 'ftyp');
   const sound = { at: type.length + HEAD_BYTES, bytes: length, samples, times };
   const media = boxOf('mdat', ...Array<Buffer>(times).fill(file.subarray(from, from + length)));

@@ -19,7 +19,9 @@ const SPEECH = [
   'transfer-sales-wait',
 ];
 /** Pauses between sentences, s, in turn. */
-const PAUSES = [0.4, 0.7, 0.2, 1.1, 0.5];
+const PAUSES = [0.2, 0.4, 0.2, 0.45, 0.2, 0.9, 0.35];
+/** What is softer is silence around a sentence. */
+const SOFT = 100;
 const WAV_HEAD_BYTES = 44;
 const INT16_BYTES = 2;
 
@@ -27,12 +29,14 @@ export type Recording = { readonly path: string; readonly seconds: number };
 
 export const readTestdata = (path: string): Promise<Buffer> => readFile(fileURLToPath(new URL(path, TESTDATA)));
 
-/** Sentence after sentence with pauses as people make them, 16 kHz mono; `first` is the sentence that begins. */
+/** Sentence after sentence with pauses as between phrases, 16 kHz mono; `first` is the sentence that begins. */
 export const speakFor = async (seconds: number, first = 0): Promise<Int16Array> => {
   const sentences = await Promise.all(
     SPEECH.map(async (name) => {
       const bytes = new Uint8Array((await readTestdata(`speech/${name}.wav`)).subarray(WAV_HEAD_BYTES));
-      return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
+      const all = new Int16Array(bytes.buffer, 0, bytes.length >> 1);
+      const isLoud = (sample: number): boolean => Math.abs(sample) > SOFT;
+      return all.subarray(all.findIndex(isLoud), all.findLastIndex(isLoud));
     }),
   );
   const samples = new Int16Array(Math.round(seconds * RATE));
@@ -94,7 +98,7 @@ const REPEAT: Readonly<Record<CodedFormat, (file: Buffer, times: number) => Buff
   opus: repeatOpus,
 };
 /** Length of the recordings in testdata/bench, s. */
-const CODED_SEC = 10.7;
+const CODED_SEC = 7.89;
 
 /** Writes about so many seconds of speech in a format: 44.1 kHz stereo at 128 kbit/s, Opus 48 kHz mono at 32. */
 export const writeCoded = async (folder: string, format: CodedFormat, seconds: number): Promise<Recording> => {
