@@ -1,8 +1,9 @@
 /**
  * `npm run bench:console`: ten thousand users in one table. Prints how long after the answer the first rows are shown, and
- * the frames while it is scrolled from end to end.
+ * the frames while it is scrolled from end to end; beside it the same with a plain list, which is the floor of this machine.
  */
-import type { Page } from 'playwright-core';
+import { availableParallelism, loadavg } from 'node:os';
+import type { CDPSession, Page } from 'playwright-core';
 import { ADMIN_PASSWORD, type Client, startTestPlatform } from '../packages/platform/test/start-test-platform.ts';
 import { launchBrowser, openPage } from '../packages/web/test/browser.ts';
 
@@ -46,10 +47,10 @@ const firstRowsMs = async (page: Page, url: string): Promise<number> => {
   })`);
 };
 
-/** Scrolls through all rows and tells how long each frame took, ms. */
-const scrollFrames = (page: Page): Promise<number[]> =>
+/** Scrolls through the element that a selector names and tells how long each frame took, ms. */
+const scrollFrames = (page: Page, selector: string): Promise<number[]> =>
   page.evaluate(`new Promise((resolve) => {
-    const frame = document.querySelector('.table-frame');
+    const frame = document.querySelector('${selector}');
     const frames = [];
     const begin = performance.now();
     let before = begin;
@@ -64,7 +65,48 @@ const scrollFrames = (page: Page): Promise<number[]> =>
     requestAnimationFrame(step);
   })`);
 
-const print = (label: string, value: string): void => void process.stdout.write(`${label.padEnd(38)} ${value}\n`);
+/** What the page's main thread has done so far, s of the processor. */
+const workOf = async (session: CDPSession): Promise<Readonly<Record<string, number>>> => {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+};
+
+/** The parts of the main thread's work that are told apart. */
+const WORK = ['TaskDuration', 'ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration'] as const;
+
+/** Scrolls from end to end and prints the frames, and how much work each was. */
+const measure = async (page: Page, name: string, selector: string): Promise<void> => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const before = await workOf(session);
+  const frames = (await scrollFrames(page, selector)).sort((a, b) => a - b);
+  const after = await workOf(session);
+  const at = (share: number): string => frames[Math.floor((frames.length - 1) * share)]!.toFixed(1);
+  const work = WORK.map((part) => (((after[part]! - before[part]!) * 1000) / frames.length).toFixed(1));
+  print(
+    `${name}: frames in ${SCROLLED_SEC} s`,
+    `${frames.length}, ${(frames.length / SCROLLED_SEC).toFixed(0)} a second`,
+  );
+  print('  frame, median / 95 % / longest', `${at(0.5)} / ${at(0.95)} / ${at(1)} ms`);
+  print(
+    '  frames below 50 a second / dropped',
+    [SLOW_MS, DROPPED_MS].map((most) => frames.filter((ms) => ms > most).length).join(' / '),
+  );
+  print('  processor a frame: all / script / style / layout', `${work.join(' / ')} ms`);
+};
+
+/** The same rows as text in a plain list, all of them: what the browser and the machine manage without any program. */
+const showPlainList = (page: Page): Promise<void> =>
+  page.evaluate(`{
+    const rows = Array.from({ length: ${USERS} }, (_, at) =>
+      '<div>user-' + String(at).padStart(5, '0') + ' <span>Reception</span> <span>22 Nov 2026, 10:00:00</span></div>');
+    document.body.innerHTML = '<section id="plain" tabindex="0">' + rows.join('') + '</section>';
+    const style = new CSSStyleSheet();
+    style.replaceSync('#plain { height: 630px; overflow: auto } #plain div { height: 44px }');
+    document.adoptedStyleSheets = [style];
+  }`);
+
+const print = (label: string, value: string): void => void process.stdout.write(`${label.padEnd(46)} ${value}\n`);
 
 await using platform = await startTestPlatform();
 await fill(await platform.signIn('admin', ADMIN_PASSWORD));
@@ -77,16 +119,13 @@ try {
   await page.context().addCookies([{ name, value, url: platform.url }]);
   const url = `${platform.url}/app-root/iam/users?f.login=user-&sort=login&size=10000`;
   const first = await firstRowsMs(page, url);
-  const frames = (await scrollFrames(page)).sort((a, b) => a - b);
-  const at = (share: number): string => `${frames[Math.floor(frames.length * share)]!.toFixed(1)} ms`;
   print('first rows after the answer', `${first.toFixed(0)} ms`);
-  print(`frames in ${SCROLLED_SEC} s of scrolling`, String(frames.length));
-  print('frame, median / 95 % / longest', `${at(0.5)} / ${at(0.95)} / ${frames.at(-1)!.toFixed(1)} ms`);
-  print(
-    'frames below 50 a second / dropped',
-    [SLOW_MS, DROPPED_MS].map((most) => frames.filter((ms) => ms > most).length).join(' / '),
-  );
-  print('rows in the document at once', String(await page.locator('main tbody tr').count()));
+  await measure(page, 'table', '.table-frame');
+  print('  rows in the document at once', String(await page.locator('main tbody tr').count()));
+  await page.goto(`${platform.url}/rest/v1/iam/ways_in`);
+  await showPlainList(page);
+  await measure(page, 'plain list', '#plain');
+  print('load of the machine, 1 min', `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} processors`);
 } finally {
   await browser.close();
 }

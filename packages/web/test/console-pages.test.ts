@@ -182,6 +182,12 @@ describe('pages of the console', { skip: skipPages }, () => {
     const rowCount = 'document.querySelectorAll("main tbody tr").length';
     assert.ok((await page.evaluate<number>(rowCount)) < 100);
     assert.equal(await page.getAttribute('main table', 'aria-rowcount'), '10001');
+    const heights = '[...document.querySelectorAll("main tbody tr[data-index]")].map((row) => row.offsetHeight)';
+    assert.deepEqual([...new Set(await page.evaluate<number[]>(heights))], [44]);
+    // Laid out row by row, and still a table to those who hear it.
+    const tree = await (await page.context().newCDPSession(page)).send('Accessibility.getFullAXTree');
+    const roles = new Set(tree.nodes.map(({ role }) => role?.value));
+    for (const role of ['table', 'row', 'columnheader', 'cell']) assert.ok(roles.has(role), role);
     await page.focus('.table-frame');
     await page.keyboard.press('End');
     await page.waitForSelector('td:has-text("user-09999")');

@@ -41,10 +41,15 @@ export const formatPercent = (percent: number, language: Language): string =>
   new Intl.NumberFormat(localeOf(language), { style: 'percent', maximumFractionDigits: 0 }).format(percent / 100);
 
 /** An RFC 3339 instant → date and time of the reader's zone; the text as it is when it is no instant. */
-export const formatInstant = (instant: string, language: Language): string => {
-  const date = new Date(instant);
-  if (Number.isNaN(date.getTime())) return instant;
-  return new Intl.DateTimeFormat(localeOf(language), { dateStyle: 'medium', timeStyle: 'medium' }).format(date);
+export const formatInstant = (instant: string, language: Language): string => instantFormatter(language)(instant);
+
+/** The same for many: making a formatter takes far longer than using it. */
+export const instantFormatter = (language: Language): ((instant: string) => string) => {
+  const format = new Intl.DateTimeFormat(localeOf(language), { dateStyle: 'medium', timeStyle: 'medium' });
+  return (instant) => {
+    const date = new Date(instant);
+    return Number.isNaN(date.getTime()) ? instant : format.format(date);
+  };
 };
 
 /** Seconds still to go → `about 2 min`, rounded as coarsely as such a guess deserves. */

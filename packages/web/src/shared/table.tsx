@@ -5,7 +5,7 @@
  */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type ReactNode, useRef } from 'react';
+import { type CSSProperties, memo, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from 'react';
 
 export type Column<Row> = {
   readonly key: string;
@@ -40,23 +40,15 @@ export type TableProps<Row> = {
 
 /** Fewer rows than this are all rendered; the frame then grows with them. */
 const WINDOWED_FROM = 200;
+/** As the style sheet has it, so that no row must be measured while it scrolls by. */
 const ROW_HEIGHT_PX = 44;
-const OVERSCAN_ROWS = 12;
+const OVERSCAN_ROWS = 8;
 
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { label, columns, rows, empty } = props;
+  const { label, columns, rows, empty, sort, onSort, onOpen } = props;
   const frame = useRef<HTMLElement>(null);
-  const isWindowed = rows.length >= WINDOWED_FROM;
-  const virtualizer = useVirtualizer({
-    count: isWindowed ? rows.length : 0,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_HEIGHT_PX,
-    overscan: OVERSCAN_ROWS,
-  });
-  const items = virtualizer.getVirtualItems();
-  const shown = isWindowed ? items.map((item) => item.index) : [...rows.keys()];
-  const before = isWindowed ? (items[0]?.start ?? 0) : 0;
-  const after = isWindowed ? virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0) : 0;
+  const { isWindowed, shown, before, after } = useWindow(frame, rows.length);
+  const widths = useFirstWidths(frame, columns, isWindowed && shown.length > 0);
   return (
     <section
       ref={frame}
@@ -65,18 +57,16 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard (WCAG 2.1.1).
       tabIndex={0}
     >
-      <table aria-rowcount={(props.rowCount ?? rows.length) + 1}>
-        <Head {...props} />
+      <table
+        aria-rowcount={(props.rowCount ?? rows.length) + 1}
+        className={widths ? 'fixed' : undefined}
+        style={widths ? gridOf(widths) : undefined}
+      >
+        <Head columns={columns} sort={sort} onSort={onSort} />
         <tbody>
           {before > 0 ? <Gap height={before} columns={columns.length} /> : null}
           {shown.map((index) => (
-            <Line
-              key={props.keyOf(rows[index]!)}
-              {...props}
-              row={rows[index]!}
-              index={index}
-              measure={isWindowed ? virtualizer.measureElement : undefined}
-            />
+            <Line key={props.keyOf(rows[index]!)} columns={columns} row={rows[index]!} index={index} onOpen={onOpen} />
           ))}
           {after > 0 ? <Gap height={after} columns={columns.length} /> : null}
           {rows.length === 0 && empty ? (
@@ -92,23 +82,87 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   );
 };
 
+/** Columns as a grid, which share what room there is more. */
+const gridOf = (widths: readonly number[]): CSSProperties => ({
+  ['--columns' as 'width']: widths.map((width) => `minmax(${width}px, ${width}fr)`).join(' '),
+  minWidth: widths.reduce((sum, width) => sum + width, 0),
+});
+
+type RowWindow = {
+  readonly isWindowed: boolean;
+  /** Indexes of the rows in the document. */
+  readonly shown: readonly number[];
+  /** Heights of the rows that are not, px. */
+  readonly before: number;
+  readonly after: number;
+};
+
+/** All of few rows; of many those in view. */
+const useWindow = (frame: RefObject<HTMLElement | null>, count: number): RowWindow => {
+  const isWindowed = count >= WINDOWED_FROM;
+  const virtualizer = useVirtualizer({
+    count: isWindowed ? count : 0,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_HEIGHT_PX,
+    overscan: OVERSCAN_ROWS,
+  });
+  const items = virtualizer.getVirtualItems();
+  if (!isWindowed) return { isWindowed, shown: [...Array(count).keys()], before: 0, after: 0 };
+  const [first, last] = [items[0], items.at(-1)];
+  return {
+    isWindowed,
+    shown: items.map(({ index }) => index),
+    before: first?.start ?? 0,
+    after: virtualizer.getTotalSize() - (last?.end ?? 0),
+  };
+};
+
+type AnyColumns = readonly { readonly key: string; readonly label: string }[];
+
+/**
+ * Widths of the columns as the first rows made them, px; undefined until there are any. With them each row is laid out by
+ * itself; without, every row that scrolls in has the browser work out the whole table anew, and columns jump.
+ */
+const useFirstWidths = (
+  frame: RefObject<HTMLElement | null>,
+  columns: AnyColumns,
+  isOn: boolean,
+): readonly number[] | undefined => {
+  const name = columns.map(({ key, label }) => `${key} ${label}`).join('\n');
+  const [measured, setMeasured] = useState<{ name: string; widths: readonly number[] }>();
+  const isKnown = measured?.name === name;
+  useLayoutEffect(() => {
+    if (!isOn || isKnown) return;
+    const heads = [...(frame.current?.querySelectorAll('th') ?? [])];
+    setMeasured({ name, widths: heads.map((head) => head.getBoundingClientRect().width) });
+  }, [frame, name, isOn, isKnown]);
+  return isOn && isKnown ? measured.widths : undefined;
+};
+
 const Gap = ({ height, columns }: { height: number; columns: number }) => (
   <tr aria-hidden style={{ height }}>
     <td colSpan={columns} />
   </tr>
 );
 
-const Head = <Row,>(props: TableProps<Row>) => (
+type HeadProps<Row> = {
+  readonly columns: readonly Column<Row>[];
+  readonly sort: Sort | undefined;
+  readonly onSort: ((sort: Sort) => void) | undefined;
+};
+
+const HeadOnce = <Row,>({ columns, sort, onSort }: HeadProps<Row>) => (
   <thead>
     <tr>
-      {props.columns.map((column) => (
-        <HeadCell key={column.key} {...props} column={column} />
+      {columns.map((column) => (
+        <HeadCell key={column.key} column={column} sort={sort} onSort={onSort} />
       ))}
     </tr>
   </thead>
 );
+const Head = memo(HeadOnce) as typeof HeadOnce;
 
-const HeadCell = <Row,>({ column, sort, onSort }: TableProps<Row> & { column: Column<Row> }) => {
+const HeadCell = <Row,>({ column, sort, onSort }: Omit<HeadProps<Row>, 'columns'> & { column: Column<Row> }) => {
   const isSorted = sort?.key === column.key;
   const isDescending = isSorted && sort.descending;
   const Arrow = isDescending ? ArrowDown : ArrowUp;
@@ -131,15 +185,15 @@ const HeadCell = <Row,>({ column, sort, onSort }: TableProps<Row> & { column: Co
   );
 };
 
-type LineProps<Row> = TableProps<Row> & {
+type LineProps<Row> = {
+  readonly columns: readonly Column<Row>[];
   readonly row: Row;
   readonly index: number;
-  readonly measure: ((row: HTMLTableRowElement | null) => void) | undefined;
+  readonly onOpen: ((row: Row) => void) | undefined;
 };
 
-const Line = <Row,>({ columns, row, index, measure, onOpen }: LineProps<Row>) => (
+const LineOnce = <Row,>({ columns, row, index, onOpen }: LineProps<Row>) => (
   <tr
-    ref={measure}
     data-index={index}
     aria-rowindex={index + 2}
     className={onOpen ? 'opens' : undefined}
@@ -165,3 +219,5 @@ const Line = <Row,>({ columns, row, index, measure, onOpen }: LineProps<Row>) =>
     ))}
   </tr>
 );
+/** Rendered when it comes into view, and not again while others do. */
+const Line = memo(LineOnce) as typeof LineOnce;

@@ -110,9 +110,12 @@ const readPieces = async (
   const peaks: number[] = [];
   for (let at = 0; at < file.size; at += pieceBytes) {
     signal.throwIfAborted();
-    const audio = await context.decodeAudioData(await file.slice(at, at + pieceBytes).arrayBuffer());
-    addPeaks(audio.getChannelData(0), DECODE_RATE / rate, peaks);
+    const piece = await file.slice(at, at + pieceBytes).arrayBuffer();
+    // A piece that holds a tag or a picture and no sound cannot be decoded and is left out.
+    const audio = await context.decodeAudioData(piece).catch(() => undefined);
+    if (audio) addPeaks(audio.getChannelData(0), DECODE_RATE / rate, peaks);
   }
+  if (peaks.length === 0) throw new Error('Nothing in it can be decoded here.');
   return stretch(Float32Array.from(peaks), Math.max(1, Math.round(count)));
 };
 

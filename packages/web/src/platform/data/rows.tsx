@@ -1,4 +1,6 @@
 /** The rows of a collection in a table. */
+import { useMemo } from 'react';
+import { instantFormatter } from '../../shared/format.ts';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import { type Column, Table } from '../../shared/table.tsx';
 import { fieldName } from './fields-texts.ts';
@@ -36,6 +38,7 @@ type RowsProps = {
 export const Rows = ({ title, shown, rows, state, setState, count, keyOf, onOpen }: RowsProps) => {
   const t = useTexts();
   const { language } = useLanguage();
+  const toInstant = useMemo(() => instantFormatter(language), [language]);
   const columns = shown.map(
     ({ path, kind }, at): Column<Json> => ({
       key: path,
@@ -46,7 +49,7 @@ export const Rows = ({ title, shown, rows, state, setState, count, keyOf, onOpen
         return at === 0 && isEmpty(value) ? (
           <span className="mono">{keyOf(row)}</span>
         ) : (
-          <Value value={value} kind={kind} />
+          <Value value={value} kind={kind} toInstant={toInstant} />
         );
       },
       sortable: kind !== 'json',
