@@ -39,6 +39,45 @@ describe('a backup under load', () => {
   });
 });
 
+describe('what a backup does not hold', () => {
+  it('is told class by class, with how many files and bytes lie where', async () => {
+    const folder = await makeFolder();
+    const dataDir = join(folder, 'data');
+    await mkdir(dataDir);
+    const keep = (classname: string, opts: object) => ({ classname, opts });
+    const file = (size: number) => ({ doc: { name: 'a', size, md5: `${size}`.padStart(32, '0'), type: 'text/plain' } });
+    const rows: [kind: string, id: string, data: object][] = [
+      ['class', 'c1', keep('shop/Photos', { filestorage_instance: 'photos' })],
+      ['class', 'c2', keep('shop/Papers', { filestorage_instance: 'auto' })],
+      ['class', 'c3', keep('shop/Orders', { storage_instance: 'orders' })],
+      ['class', 'c4', keep('shop/Notes', { filestorage_instance: 'near' })],
+      ['storage', 's1', { instance: 'photos', type: 's3', params: { bucket: 'b', secretKey: 'never shown' } }],
+      ['storage', 's2', { instance: 'orders', type: 'postgresql', params: { host: 'db' } }],
+      ['storage', 's3', { instance: 'near', type: 'fs', params: { prefix: 'notes' } }],
+      ['model:c1', 'i1', file(10)],
+      ['model:c1', 'i2', file(20)],
+      ['model:c2', 'i3', file(30)],
+      ['model:c4', 'i4', file(40)],
+    ];
+    await using store = await openStore(join(dataDir, 'platform.sqlite'), createSilentLog());
+    await store.commit(
+      'work',
+      rows.map(([kind, id, data]) => ({ op: 'put', kind, id, data })),
+    );
+    const archive = join(folder, 'one.tar');
+    const { code, said } = await runParley(['backup', archive], { data_dir: dataDir });
+    assert.equal(code, 0, said);
+    const lines = said.split('\n').filter((line) => /^(?:Not in it|Was gone)/.test(line));
+    assert.deepEqual(lines.sort(), [
+      'Not in it: Attached files of shop/Photos (domain work), in the storage photos (s3): 2, 30 bytes.',
+      'Not in it: Items of shop/Orders (domain work), in the storage orders (postgresql).',
+      'Was gone before it could be copied: data/files/work/c2/i3/doc/00000000000000000000000000000030',
+    ]);
+    const checked = await runParley(['restore', archive, '--verify'], { data_dir: join(folder, 'new') });
+    assert.match(checked.said, /Not in it: Attached files of shop\/Photos/);
+  });
+});
+
 describe('what cannot be restored', () => {
   let archive = '';
   before(async () => {

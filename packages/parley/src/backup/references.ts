@@ -6,8 +6,17 @@ import { DOMAIN, KIND } from '@parley/speech/jobs/records.ts';
 export type References = {
   /** Jobs whose uploads must still be there. */
   readonly uploads: readonly string[];
-  /** Attached files as `DOMAIN/CLASS/ITEM/PROPERTY/MD5`, of whatever storage. */
-  readonly attached: readonly string[];
+  /** Of whatever storage. */
+  readonly attached: readonly Attached[];
+};
+
+export type Attached = {
+  readonly domain: string;
+  readonly classId: string;
+  /** `DOMAIN/CLASS/ITEM/PROPERTY/MD5`. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
 };
 
 /** Rows of items of model classes, as platform/model/model-class.ts names their kind. */
@@ -25,17 +34,19 @@ export const readReferences = async (snapshot: StoreSnapshot): Promise<Reference
     const job = JSON.parse(String(data)) as JobRow;
     if (!isTerminal(job.status)) uploads.push(job.id);
   }
-  const attached: string[] = [];
+  const attached: Attached[] = [];
   for await (const row of snapshot.rows(ATTACHED)) attached.push(...attachedOf(row));
   return { uploads, attached };
 };
 
-const attachedOf = ([domain, kind, id, data]: SnapshotRow): string[] => {
+const attachedOf = ([domain, kind, id, data]: SnapshotRow): Attached[] => {
   const item = JSON.parse(String(data)) as Record<string, unknown>;
-  const folder = `${domain}/${String(kind).slice(ITEM_KIND.length)}/${id}`;
+  const classId = String(kind).slice(ITEM_KIND.length);
+  const folder = `${domain}/${classId}/${id}`;
   return Object.entries(item).flatMap(([property, value]) => {
     const { md5, size } = (value ?? {}) as { md5?: unknown; size?: unknown };
-    return typeof md5 === 'string' && typeof size === 'number' ? [`${folder}/${property}/${md5}`] : [];
+    const isFile = typeof md5 === 'string' && typeof size === 'number';
+    return isFile ? [{ domain: String(domain), classId, path: `${folder}/${property}/${md5}`, size }] : [];
   });
 };
 

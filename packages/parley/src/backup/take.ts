@@ -10,6 +10,7 @@ import { isPostgres } from '@parley/kit/store/open.ts';
 import { openSnapshot } from '@parley/kit/store/open-snapshot.ts';
 import type { StoreSnapshot } from '@parley/kit/store/snapshot.ts';
 import { type ArchiveSource, refuseExisting, writeArchive } from './archive.ts';
+import { readClasses, tellElsewhere } from './elsewhere.ts';
 import { dataRule, gather, modelRule, spoolRule } from './gather.ts';
 import { createManifest, type Manifest, type SavedStore } from './manifest.ts';
 import { isInside, type OutsidePlace, type Places, type StorePlace } from './places.ts';
@@ -51,7 +52,7 @@ export const takeBackup = async (places: Places, archive: string, options: TakeO
       taken_at: moment.takenAt,
       stores,
       with_models: options.withModels,
-      elsewhere: places.elsewhere,
+      elsewhere: [...places.elsewhere, ...moment.elsewhere],
       missing: moment.missing,
       files,
     }),
@@ -73,6 +74,8 @@ type Moment = AsyncDisposable & {
   readonly snapshots: readonly Named[];
   readonly takenAt: string;
   readonly missing: readonly string[];
+  /** Sentences about what the rows keep outside. */
+  readonly elsewhere: readonly string[];
 };
 
 const takeMoment = async (places: Places, staging: string, options: TakeOptions): Promise<Moment> => {
@@ -87,10 +90,10 @@ const takeMoment = async (places: Places, staging: string, options: TakeOptions)
     if (snapshots.length === 0) throw new Error(`${places.dataDir} holds no installation.`);
     const takenAt = new Date().toISOString();
     await gatherFiles(places, staging, options.withModels);
-    const missing = await missingOf(snapshots, places, staging);
+    const { missing, elsewhere } = await holdAgainst(snapshots, places, staging);
     if (missing.length > 0 && taken < MAX_MOMENTS) continue;
     const owned = stack.move();
-    return { snapshots, takenAt, missing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return { snapshots, takenAt, missing, elsewhere, [Symbol.asyncDispose]: () => owned.disposeAsync() };
   }
 };
 
@@ -117,8 +120,10 @@ const gatherOutside = async ({ name, path }: OutsidePlace, staging: string, with
   else await gather(dirname(path), to, (each) => (join(dirname(path), each) === path ? 'copy' : 'skip'));
 };
 
-const missingOf = async (snapshots: readonly Named[], places: Places, staging: string): Promise<string[]> => {
+/** What the rows name and was not gathered: files that are gone, and what lies elsewhere. */
+const holdAgainst = async (snapshots: readonly Named[], places: Places, staging: string) => {
   const missing: string[] = [];
+  const elsewhere: string[] = [];
   const look = async (folder: string, path: string): Promise<void> => {
     if (!(await stat(join(staging, folder, path)).catch(() => undefined))) missing.push(`${folder}/${path}`);
   };
@@ -126,14 +131,14 @@ const missingOf = async (snapshots: readonly Named[], places: Places, staging: s
     const { uploads, attached } = await readReferences(snapshot);
     const spool = spoolFolder(places);
     if (spool !== undefined) for (const job of uploads) await look(spool, job);
-    for (const path of attached) {
-      const [domain, classId] = path.split('/') as [string, string];
-      // A class may keep its files in a storage of its own.
-      const isHere = await stat(join(staging, 'data', 'files', domain, classId)).catch(() => undefined);
-      if (isHere) await look('data/files', path);
+    const classes = await readClasses(snapshot, places.dataDir);
+    const own = new Set(classes.flatMap((each) => (each.hasOwnFiles ? [`${each.domain}/${each.id}`] : [])));
+    for (const { domain, classId, path } of attached) {
+      if (own.has(`${domain}/${classId}`)) await look('data/files', path);
     }
+    elsewhere.push(...tellElsewhere(classes, attached));
   }
-  return missing;
+  return { missing, elsewhere };
 };
 
 /** Where uploads lie in the archive. */
