@@ -1,8 +1,9 @@
 /** Holds docs/operations.md and what lies in deploy/ to the code: settings, ports, paths, times, measures, commands. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@parley/kit/clock.ts';
@@ -24,6 +25,8 @@ const FILES = [...globSync('deploy/**/*', { cwd: ROOT, withFileTypes: true })]
   .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length));
 const DOCS = 'docs/operations.md';
 const UNITS = FILES.filter((path) => path.endsWith('.service'));
+
+const canVerify = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 const envNames = (section: string, declaration: Declaration): string[] =>
   Object.entries(declaration).flatMap(([key, { env, shared }]) => [...env, envNameOf(section, key, shared)]);
@@ -70,6 +73,23 @@ describe('what an operator is given', () => {
       ];
       const missing = named.map(([, each]) => each!).filter((each) => !each.includes('secrets') && !brought(each));
       assert.deepEqual(missing, [], path);
+    }
+  });
+
+  it('has units that systemd takes without a word', { skip: !canVerify && 'no systemd-analyze here' }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-units-'));
+    try {
+      const units = FILES.filter((path) => path.startsWith('deploy/systemd/')).map((path) => {
+        const copy = join(folder, basename(path));
+        // It wants every program to be there.
+        writeFileSync(copy, read(path).replaceAll('/opt/parley/node_modules/.bin/node', process.execPath));
+        return copy;
+      });
+      assert.equal(units.length, 3);
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units]);
+      assert.deepEqual([status, `${stdout}${stderr}`], [0, '']);
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 
