@@ -18,6 +18,8 @@ export type Footprint = {
 };
 
 const MIB = 2 ** 20;
+/** A process that was just started grows until it has met everything once. */
+const SETTLING_MS = 120_000;
 
 const list = (path: string): string[] => {
   try {
@@ -37,9 +39,13 @@ const linksOf = (pid: number): string[] =>
     }
   });
 
+/** npm keeps compiled code of its own there. */
+const CACHE_OF_NPM = 'node-compile-cache';
+
 const countFiles = (path: string): number => {
   try {
-    return readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+    const entries = readdirSync(path, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile() && !entry.parentPath.includes(CACHE_OF_NPM)).length;
   } catch {
     return 0;
   }
@@ -79,11 +85,14 @@ export const watchServices = (stage: Stage, everyMs: number) => {
   };
   const timer = setInterval(look, everyMs);
   return {
-    /** Median of the first and of the last third, MiB, of the looks at the processes that are there now. */
+    /** Median of the first and of the last third, MiB, of the looks at the processes that are there now, once settled. */
     stop: (): { readonly firstMib: number; readonly lastMib: number; readonly minutes: number } | undefined => {
       clearInterval(timer);
       const pids = looks.at(-1)?.pids;
-      const same = looks.filter((each) => each.pids === pids);
+      const lived = looks.filter((each) => each.pids === pids);
+      const settledMs =
+        (lived[0]?.ms ?? 0) + Math.min(SETTLING_MS, ((lived.at(-1)?.ms ?? 0) - (lived[0]?.ms ?? 0)) / 3);
+      const same = lived.filter(({ ms }) => ms >= settledMs);
       if (same.length < 6) return undefined;
       const third = Math.floor(same.length / 3);
       const median = (part: typeof same): number =>
