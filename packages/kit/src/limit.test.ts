@@ -1,46 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSlidingWindow, createTokenBucket } from './limit.ts';
+import { createTokenBucket } from './limit.ts';
 
 const heldClock = () => {
   let ms = 0;
   return { now: () => ms, pass: (more: number) => (ms += more) };
 };
-
-describe('a sliding window', () => {
-  it('gives its places once, and each back when its time is over', () => {
-    const clock = heldClock();
-    const window = createSlidingWindow({ max: 2, windowMs: 1000, now: clock.now });
-    assert.equal(window.take('a').ok, true);
-    clock.pass(600);
-    assert.equal(window.take('a').ok, true);
-    assert.deepEqual(window.take('a'), { ok: false, retryAfterMs: 400 });
-    assert.equal(window.take('b').ok, true);
-    clock.pass(400);
-    assert.equal(window.countOf('a'), 1);
-    assert.equal(window.take('a').ok, true);
-    assert.deepEqual(window.take('a'), { ok: false, retryAfterMs: 600 });
-  });
-
-  it('takes a place back, once', () => {
-    const window = createSlidingWindow({ max: 2, windowMs: 1000, now: () => 0 });
-    const first = window.take('a');
-    window.take('a');
-    assert.ok(first.ok);
-    first.giveBack();
-    first.giveBack();
-    assert.equal(window.countOf('a'), 1);
-  });
-
-  it('forgets the key that was used longest ago when there are too many', () => {
-    const window = createSlidingWindow({ max: 1, windowMs: 1000, maxKeys: 2, now: () => 0 });
-    window.take('a');
-    window.take('b');
-    window.countOf('a');
-    window.take('c');
-    assert.deepEqual([window.countOf('a'), window.countOf('b'), window.countOf('c')], [1, 0, 1]);
-  });
-});
 
 describe('a token bucket', () => {
   it('allows a burst, then its rate', () => {

@@ -24,6 +24,7 @@ import { createAvatarEndpoints } from './endpoints/own-avatar.ts';
 import { ownRoutesEndpoint } from './endpoints/own-routes.ts';
 import { createOwnUserEndpoints } from './endpoints/own-user.ts';
 import { createOpenApiEndpoint, mountReference } from './endpoints/reference.ts';
+import { createSessionListEndpoints } from './endpoints/session-list.ts';
 import { createSessionEndpoints } from './endpoints/sessions.ts';
 import { createSipEndpoints } from './endpoints/sip.ts';
 import { createSubordinationsCachesEndpoints } from './endpoints/subordinations-caches.ts';
@@ -143,6 +144,7 @@ const createEndpoints = (
   const { engine, resources, model, sipAccounts } = platform;
   const endpoints: RestEndpoint[] = [
     ...createSessionEndpoints({ auth, domains: engine.domains }),
+    ...createSessionListEndpoints({ auth }),
     ownRoutesEndpoint,
     ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
     ...createAvatarEndpoints({ engine, users: resources.users, files: model.files }),
