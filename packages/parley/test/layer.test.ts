@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { rolesOf } from '../../../tools/soak/process-tree.ts';
+import { processesWith, rolesOf } from '../../../tools/soak/process-tree.ts';
 import type { CommandContext } from '../src/command.ts';
 import { layerCommand } from '../src/commands/layer.ts';
 import { type Administrator, eventually, type ParleyProcess, startParley } from './parley-process.ts';
@@ -76,9 +76,18 @@ describe('the example layer', () => {
       (node) => node.status === 'active' && node.dtStart > dtStart,
       'its service to serve again',
     );
+    for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+      const [pid] = processesWith(folder, '/service/main.js');
+      process.kill(pid!, signal);
+      const told = async () => (await admin.call('GET', 'master/nodes/hello_1')).body.status;
+      await eventually(told, (status) => status === 'inactive', `${signal} to be told`);
+      await eventually(told, (status) => status === 'active', `its service to serve after ${signal}`);
+      assert.notEqual(processesWith(folder, '/service/main.js')[0], pid);
+    }
     assert.equal((await attempt('delete')).status, 'installed');
     await eventually(nodes, (all) => all.every(({ name }) => name !== 'hello_1'), 'its service to go');
     await assert.rejects(fetch(url));
+    assert.deepEqual(processesWith(folder, '/service/main.js'), []);
   });
 
   it('goes on being installed when the process that does it is killed', async () => {
