@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eachStore, type TestDatabase } from '@parley/kit/testing/each-store.ts';
-import { ADMIN_PASSWORD, cookieIn, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
+import { ADMIN_PASSWORD, type Answer, cookieIn, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
 const PWD = 'Right-pass-1';
 const CURRENT = 'iam/sessions/current';
@@ -257,8 +257,12 @@ eachStore((driver) => {
 
     it('with the right password begin forty at once; the sixth wrong one is refused, in parallel too', async () => {
       const { login, address } = await createUser();
-      const send = (pwd: string) =>
-        platform.guest.call('POST', 'iam/sessions', { body: { login, pwd, session_type: 'token' }, address });
+      // Whoever waits longer than 5 s is told to come again: where the processors are busy elsewhere that happens.
+      const send = async (pwd: string): Promise<Answer> => {
+        const body = { login, pwd, session_type: 'token' };
+        const answer = await platform.guest.call('POST', 'iam/sessions', { body, address });
+        return answer.status === 503 && answer.headers.has('retry-after') ? send(pwd) : answer;
+      };
       const rights = await Promise.all(Array.from({ length: 40 }, () => send(PWD)));
       assert.deepEqual([...new Set(rights.map(({ status }) => status))], [200]);
       const wrongs = (await Promise.all(Array.from({ length: 20 }, () => send('wrong')))).map(({ status }) => status);
