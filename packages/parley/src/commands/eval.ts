@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Command, CommandContext } from '../command.ts';
 import { checkService, type Place } from '../eval/client.ts';
-import { evaluate, type Options, type Score } from '../eval/evaluate.ts';
+import { evaluate, type Options, type Score, warmUp } from '../eval/evaluate.ts';
 import { NORMALIZATIONS, type Normalization } from '../eval/normalize.ts';
 import { startOwnService } from '../eval/own-service.ts';
 import { type Fault, findRecordings } from '../eval/references.ts';
@@ -107,6 +107,7 @@ export const evalCommand: Command = {
     await using stack = new AsyncDisposableStack();
     const place = await openPlace(values, context, stack);
     await checkService(place, signal);
+    await warmUp(place, found.recordings, options, signal);
 
     for (const fault of found.faults) complain(fault);
     const nameWidth = Math.max(...found.recordings.map(({ name }) => name.length), 'TOTAL (0000)'.length);

@@ -82,9 +82,9 @@ export const readStm = (text: string): Named<SpokenSpan>[] =>
 /** NIST's CTM: `ID CHANNEL START LENGTH WORD [CONFIDENCE]`. */
 export const readCtm = (text: string): Named<TimedWord>[] =>
   readLines(text, ([id = '', _channel, start, length, word]) => {
+    if (word !== undefined && /^<alt/i.test(word)) throw new Error('alternatives are not understood.');
     const span = toLength(start, length);
     if (word === undefined) throw new Error('has no word.');
-    if (/^<alt/i.test(word)) throw new Error('alternatives are not understood.');
     return { id, value: { ...span, word } };
   });
 

@@ -1,4 +1,5 @@
 /** Has recordings transcribed, several at once if wanted, and scores each. */
+import { stat } from 'node:fs/promises';
 import type { Transcript } from '@parley/speech/core/types.ts';
 import { type Place, ServiceRefusal, transcribe } from './client.ts';
 import {
@@ -69,10 +70,15 @@ const textOf = (transcript: Transcript, ignored: readonly Span[]): string =>
 const turnsOf = ({ segments }: Transcript): Turn[] =>
   segments.flatMap(({ start, end, speaker }) => (speaker === null ? [] : [{ start, end, speaker }]));
 
-/** Scores one transcript against what is known of the recording. Throws an Error when the texts cannot be aligned. */
+/** Without these every speaker would count as missed. */
+const NOT_TOLD_APART: ReadonlySet<string> = new Set(['diarization_unavailable', 'diarization_skipped_split']);
+
+/** Scores one transcript against what is known of the recording. Throws an Error when that cannot be. */
 const score = (transcript: Transcript, reference: Reference, { normalization, speakers }: Options) => {
   const { text, words, turns, ignored } = reference;
   const scored = reference.scored ?? [{ start: 0, end: transcript.duration }];
+  const excuse = speakers && transcript.warnings.find(({ code }) => NOT_TOLD_APART.has(code));
+  if (excuse) throw new Error(excuse.message);
   const isTimed = transcript.timestamp_source !== 'segment';
   return {
     ...(text !== undefined && {
@@ -109,6 +115,27 @@ const evaluateOne = async (
 };
 
 /**
+ * Has the smallest recording transcribed and scores nothing: the first request waits for the model to be loaded, which is
+ * not what is to be measured. Rejects with ServiceRefusal when the service answers nobody, or not these fields.
+ */
+export const warmUp = async (
+  place: Place,
+  recordings: readonly Recording[],
+  options: Options,
+  signal: AbortSignal,
+): Promise<void> => {
+  const wanted = recordings.filter(({ reference }) => lackOf(reference, options) === undefined);
+  const sizes = await Promise.all(wanted.map(async ({ path }) => (await stat(path)).size));
+  const smallest = wanted[sizes.indexOf(Math.min(...sizes))];
+  if (!smallest) return;
+  await transcribe(place, smallest.path, options.fields, signal).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    if (thrown instanceof ServiceRefusal) throw thrown;
+    // Told of when it has its turn.
+  });
+};
+
+/**
  * Scores every recording, in the order given; `tell` hears of each as it is done. What cannot be scored comes as a
  * fault. Rejects when the service cannot be asked at all, or the signal aborts.
  */
@@ -130,10 +157,12 @@ export const evaluate = async (
       tell(outcome);
     }
   };
+  const working = Array.from({ length: options.parallel }, work);
   try {
-    await Promise.all(Array.from({ length: options.parallel }, work));
+    await Promise.all(working);
   } catch (thrown) {
     failing.abort(thrown);
+    await Promise.allSettled(working);
     throw thrown;
   }
   return outcomes;

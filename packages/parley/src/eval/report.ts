@@ -116,17 +116,24 @@ export const renderTotal = (total: Total, nameWidth: number): string[] => {
   ];
 };
 
-const orNull = <T>(value: T | undefined): T | null => value ?? null;
+const DIGITS = 1e6;
+
+/** Numbers with six digits behind the point, which is more than they are worth; what is missing is null. */
+const plain = <T>(value: T): unknown => {
+  if (typeof value === 'number') return Math.round(value * DIGITS) / DIGITS;
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]));
+};
 
 const wordsToJson = (words: WordErrors) => ({
   words: words.words,
   substitutions: words.substitutions,
   deletions: words.deletions,
   insertions: words.insertions,
-  wer: orNull(werOf(words)),
+  wer: werOf(words),
   characters: words.characters,
   character_errors: words.characterErrors,
-  cer: orNull(cerOf(words)),
+  cer: cerOf(words),
 });
 
 const speakersToJson = (errors: DiarizationErrors) => ({
@@ -134,13 +141,13 @@ const speakersToJson = (errors: DiarizationErrors) => ({
   missed_seconds: errors.missed,
   false_alarm_seconds: errors.falseAlarm,
   confusion_seconds: errors.confusion,
-  der: orNull(derOf(errors)),
+  der: derOf(errors),
 });
 
 const timingToJson = ({ audioSec, processingSec }: Pick<Total, 'audioSec' | 'processingSec'>) => ({
   audio_seconds: audioSec,
   processing_seconds: processingSec,
-  rtf: audioSec > 0 ? processingSec / audioSec : null,
+  rtf: audioSec > 0 ? processingSec / audioSec : undefined,
 });
 
 const fileToJson = (score: Score) => ({
@@ -148,7 +155,7 @@ const fileToJson = (score: Score) => ({
   ...timingToJson(score),
   latency_seconds: score.latencySec,
   ...(score.words && wordsToJson(score.words)),
-  ...(score.deviations && { word_times: orNull(wordTimesOf([score])) }),
+  ...(score.deviations && { word_times: wordTimesOf([score]) }),
   ...(score.speakers && { diarization: speakersToJson(score.speakers) }),
 });
 
@@ -158,15 +165,15 @@ export const toJson = (scores: readonly Score[], faults: readonly Fault[], norma
   return {
     models: [...new Set(scores.map(({ model }) => model))],
     normalize: normalization,
-    files: scores.map(fileToJson),
+    files: scores.map((score) => plain(fileToJson(score))),
     errors: faults.map(({ file, reason }) => ({ file, error: reason })),
-    total: {
+    total: plain({
       files: total.files,
       ...timingToJson(total),
-      latency_seconds: orNull(total.latency),
-      ...(total.words && { ...wordsToJson(total.words), wer_95: orNull(total.interval) }),
+      latency_seconds: total.latency,
+      ...(total.words && { ...wordsToJson(total.words), wer_95: total.interval }),
       ...(total.wordTimes && { word_times: total.wordTimes }),
       ...(total.speakers && { diarization: speakersToJson(total.speakers) }),
-    },
+    }),
   };
 };
