@@ -16,6 +16,8 @@ const ZERO = '00000000-0000-0000-0000-000000000000';
 const SLOTS = 3;
 const STEPS = 480;
 const AT_ONCE = 16;
+/** Its rarest outcome comes about ten times, give or take what happens at the same moment. */
+const SEED = 1;
 
 const KINDS = [
   'role',
@@ -202,7 +204,7 @@ describe('two nodes that write at once', () => {
       await using one = await startTestPlatform(database.place, settings);
       await using two = await startTestPlatform(database.place, settings);
       const clients = await Promise.all([one, two].map((node) => node.signIn('admin', ADMIN_PASSWORD)));
-      const steps = fc.sample(step, { numRuns: STEPS, seed: 5 });
+      const steps = fc.sample(step, { numRuns: STEPS, seed: SEED });
       const counts = new Map<string, number>();
       for (let at = 0; at < steps.length; at += AT_ONCE) {
         const batch = steps.slice(at, at + AT_ONCE);
@@ -216,7 +218,7 @@ describe('two nodes that write at once', () => {
       }
       // Enough of everything happened for this to mean something.
       for (const name of ['put 200', 'put 422', 'delete 204', 'delete 422', 'force 204'])
-        assert.ok((counts.get(name) ?? 0) > 0, `${name}: ${JSON.stringify([...counts])}`);
+        assert.ok((counts.get(name) ?? 0) > 5, `${name}: ${JSON.stringify([...counts])}`);
     });
   }
 
