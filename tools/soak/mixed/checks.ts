@@ -1,8 +1,10 @@
 /** What must be true in the end: everything acknowledged is there, everything accepted is over and was told of. */
 
+import { join } from 'node:path';
 import { TERMINAL } from './follow.ts';
 import type { KeptItem, KeptJob, KeptRow, Ledger } from './ledger.ts';
 import { pause } from './load.ts';
+import { countFiles } from './measure.ts';
 import { CLASS } from './platform-files.ts';
 import { type Asking, askRest } from './rest.ts';
 import { askSpeech } from './speech-load.ts';
@@ -103,7 +105,7 @@ const checkItem = async (asking: Asking, item: KeptItem): Promise<{ hasFile: boo
 };
 
 /** Every item and its file, read to the end. */
-export const checkItems = async ({ ledger, asking }: CheckContext): Promise<Check> => {
+export const checkItems = async ({ ledger, asking, stage }: CheckContext): Promise<Check> => {
   let [files, faults] = [0, 0];
   await eachOf(ledger.items, async (item) => {
     const { hasFile, fault } = await checkItem(asking, item);
@@ -111,7 +113,9 @@ export const checkItems = async ({ ledger, asking }: CheckContext): Promise<Chec
     faults += fault === undefined ? 0 : 1;
     files += hasFile ? 1 : 0;
   });
-  const figures = `${ledger.items.length} items, ${files} files, ${faults} lost`;
+  // A kill between file and row leaves a file that no row names.
+  const onDisk = countFiles(join(stage.dataDir, 'files'));
+  const figures = `${ledger.items.length} items, ${files} files, ${faults} lost; ${onDisk - files} files more on the disk`;
   return { name: 'items and files', isWell: faults === 0, figures };
 };
 

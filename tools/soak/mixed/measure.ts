@@ -42,7 +42,8 @@ const linksOf = (pid: number): string[] =>
 /** npm keeps compiled code of its own there. */
 const CACHE_OF_NPM = 'node-compile-cache';
 
-const countFiles = (path: string): number => {
+/** Files below a folder, but for npm's own. */
+export const countFiles = (path: string): number => {
   try {
     const entries = readdirSync(path, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile() && !entry.parentPath.includes(CACHE_OF_NPM)).length;
