@@ -7,21 +7,18 @@ import {
   type TestPlatform,
 } from '../../packages/platform/test/start-test-platform.ts';
 import { launchBrowser, openPage } from '../../packages/web/test/browser.ts';
+import { type Call, fillInstallation, installationScenes, startSurroundings } from './installation.ts';
 import { fillRooms, type MadeRooms, roomScenesOf } from './rooms.ts';
-import { type Capture, LOOKS, type Look, nameOf } from './scene.ts';
-
-type Scene = {
-  readonly name: string;
-  readonly path: string;
-  readonly isGuest?: boolean;
-  readonly prepare?: (page: Page) => Promise<void>;
-};
+import { type Capture, LOOKS, type Look, nameOf, type Scene } from './scene.ts';
 
 export const capturePlatform = async (capture: Capture): Promise<void> => {
-  await using platform = await startTestPlatform();
-  const made = await fill(await platform.signIn('admin', ADMIN_PASSWORD));
+  await using surroundings = await startSurroundings();
+  await using platform = await startTestPlatform(undefined, surroundings.settings);
   const browser = await launchBrowser();
   try {
+    const admin = await platform.signIn('admin', ADMIN_PASSWORD);
+    const made = await fill(admin);
+    await fillInstallation(platform, admin, callOf(admin), browser, surroundings);
     for (const look of LOOKS) {
       for (const scene of scenesOf(made)) {
         if (capture.isWanted(nameOf(scene.name, look))) await shootScene(capture, browser, platform, scene, look);
@@ -44,7 +41,7 @@ const shootScene = async (
     colorScheme: theme,
   });
   if (!scene.isGuest) await signIn(page.context(), platform);
-  await page.goto(`${platform.url}/app-root${scene.path}`);
+  await page.goto(`${platform.url}${scene.base ?? '/app-root'}${scene.path}`);
   await page.waitForLoadState('networkidle');
   await scene.prepare?.(page);
   await page.waitForLoadState('networkidle');
@@ -54,9 +51,13 @@ const shootScene = async (
   if (complaints.length > 0) throw new Error(`${scene.name}: ${complaints.join('\n')}`);
 };
 
-const signIn = async (context: BrowserContext, { url, cookieOf }: TestPlatform): Promise<void> => {
-  const [name = '', value = ''] = (await cookieOf('admin', ADMIN_PASSWORD, 'master')).split('=');
-  await context.addCookies([{ name, value, url }]);
+/** A session, and beside it one other; those of the scenes before are ended. */
+const signIn = async (context: BrowserContext, platform: TestPlatform): Promise<void> => {
+  const cookie = await platform.cookieOf('admin', ADMIN_PASSWORD, 'master');
+  await platform.as({ cookie }).call('DELETE', 'iam/sessions');
+  await platform.signIn('admin', ADMIN_PASSWORD, 'master');
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url: platform.url }]);
 };
 
 type Made = MadeRooms & { readonly user: string; readonly role: string };
@@ -74,6 +75,7 @@ const scenesOf = ({ user, role, ...rooms }: Made): Scene[] => [
   { name: 'sessions', path: '/sessions' },
   { name: 'settings', path: '/domain/settings' },
   ...roomScenesOf(rooms),
+  ...installationScenes(),
 ];
 
 /** Where there is room for both, filters and rows. */
@@ -93,12 +95,16 @@ const showEntry = async (page: Page): Promise<void> => {
 
 const PEOPLE = ['Ann Lee', 'Bertil Ek', 'Carla Rossi', 'Dmitri Orlov', 'Elif Kaya', 'Farid Haddad', 'Grace Okafor'];
 
-const fill = async (admin: Client): Promise<Made> => {
-  const call = async (method: string, path: string, body: object): Promise<{ id: string }> => {
+const callOf =
+  (admin: Client): Call =>
+  async (method, path, body) => {
     const answer = await admin.call(method, path, { body });
     if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status} ${answer.text}`);
     return answer.body as { id: string };
   };
+
+const fill = async (admin: Client): Promise<Made> => {
+  const call = callOf(admin);
   const role = await call('POST', 'domain/roles', {
     name: 'reception',
     description: 'Looks after contacts, sees users.',

@@ -14,15 +14,7 @@ import {
   testdataPath,
 } from '../../packages/speech/test/start-test-speech.ts';
 import { launchBrowser, openPage, waitUntil } from '../../packages/web/test/browser.ts';
-import { type Capture, LOOKS, type Look, nameOf } from './scene.ts';
-
-type Scene = {
-  readonly name: string;
-  readonly path: string;
-  readonly prepare?: (page: Page) => Promise<void>;
-  /** Where a whole screen would be mostly empty, px. */
-  readonly height?: number;
-};
+import { type Capture, LOOKS, type Look, nameOf, type Scene } from './scene.ts';
 
 const { PARLEY_TEST_POCKETSPHINX: pocketsphinx = '', PARLEY_SAMPLE: sample = '' } = process.env;
 const RECORDINGS = ['transfer-digits', 'account-balance', 'close-menu', 'hello-operator'];
@@ -59,7 +51,7 @@ const shootScene = async (capture: Capture, browser: Browser, { url }: TestSpeec
   const height = width > 1000 ? (scene.height ?? look.height) : look.height;
   const { page, complaints } = await openPage(
     browser,
-    `${url}/ui${scene.path}`,
+    `${url}${scene.base ?? '/ui'}${scene.path}`,
     { viewport: { width, height }, colorScheme: theme },
     { 'parley-key': ADMIN_KEY },
   );
@@ -80,6 +72,8 @@ const scenesOf = (): Scene[] => [
   { name: 'catalog', path: '/models', prepare: (page) => page.click('.segmented button:last-child') },
   { name: 'settings', path: '/settings' },
   { name: 'key', path: '/jobs', prepare: (page) => page.click('header button[aria-label="API key"]') },
+  { name: 'docs', base: '', path: '/docs' },
+  { name: 'docs-try', base: '', path: '/docs', prepare: tryRequest },
 ];
 
 /** Goes to a word and stops there, so that it is marked. */
@@ -125,4 +119,13 @@ const fillJobs = async (speech: TestSpeech, browser: Browser): Promise<void> => 
   await page.setInputFiles('input[type=file]', broken);
   await page.waitForSelector('.badge.bad');
   await page.context().close();
+};
+
+const tryRequest = async (page: Page): Promise<void> => {
+  await page.locator('summary:has(.path:text-is("/api/v1/transcribe"))').click();
+  const form = page.locator('form[aria-label="Try POST /api/v1/transcribe"]');
+  await form.locator('input[type=file]').setInputFiles(testdataPath('speech/transfer-digits.wav'));
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.locator('output pre:has-text("transfer")').waitFor();
+  await form.getByRole('button', { name: 'Send' }).scrollIntoViewIfNeeded();
 };

@@ -26,7 +26,9 @@ const ask = (url, { headers = {}, ...rest } = {}) => {
 
 const showWho = async () => {
   const answer = await ask('/rest/v1/iam/sessions/current');
-  const session = answer.ok ? await answer.json() : undefined;
+  // Read in any case: a body that is left lying keeps its connection.
+  const body = await answer.json();
+  const session = answer.ok ? body : undefined;
   byId('sign-in').hidden = session !== undefined;
   const leave = el('button', { type: 'button', class: 'quiet', onclick: signOut }, 'Sign out');
   byId('who').replaceChildren(

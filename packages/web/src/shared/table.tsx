@@ -17,6 +17,8 @@ export type Column<Row> = {
   readonly number?: boolean;
   /** No visible heading (buttons); the label is for screen readers. */
   readonly bare?: boolean;
+  /** Takes most of the room there is, because later rows may hold longer texts than the first. */
+  readonly grows?: boolean;
 };
 
 export type Sort = { readonly key: string; readonly descending: boolean };
@@ -60,7 +62,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       <table
         aria-rowcount={(props.rowCount ?? rows.length) + 1}
         className={widths ? 'fixed' : undefined}
-        style={widths ? gridOf(widths) : undefined}
+        style={widths ? gridOf(widths, columns) : undefined}
       >
         <Head columns={columns} sort={sort} onSort={onSort} />
         <tbody>
@@ -82,9 +84,14 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   );
 };
 
+/** How many times the share of another column one gets that grows. */
+const GROWTH = 20;
+
 /** Columns as a grid, which share what room there is more. */
-const gridOf = (widths: readonly number[]): CSSProperties => ({
-  ['--columns' as 'width']: widths.map((width) => `minmax(${width}px, ${width}fr)`).join(' '),
+const gridOf = (widths: readonly number[], columns: readonly { readonly grows?: boolean }[]): CSSProperties => ({
+  ['--columns' as 'width']: widths
+    .map((width, at) => `minmax(${width}px, ${width * (columns[at]?.grows ? GROWTH : 1)}fr)`)
+    .join(' '),
   minWidth: widths.reduce((sum, width) => sum + width, 0),
 });
 

@@ -141,6 +141,7 @@ export const ImportDialog = ({ collection, onClose, onImported }: Props) => {
         <span>{t.choose}</span>
         <input
           type="file"
+          className="file"
           accept="application/json,.json"
           disabled={isBusy}
           onChange={(event) => void choose(event.target.files?.[0])}
@@ -178,6 +179,7 @@ const Results = ({ results, total }: { results: readonly Result[]; total: number
           {
             key: 'outcome',
             label: t.result,
+            grows: true,
             render: ({ outcome }) =>
               typeof outcome === 'string' ? (
                 <Badge tone="good">{t[outcome]}</Badge>
