@@ -1,6 +1,6 @@
 /** Pages of docs/ that are written by hand, held against the code they tell about. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { isObject } from '@parley/platform/rest/json.ts';
@@ -67,17 +67,6 @@ describe('docs/scripts.md', () => {
     assert.ok(isObject(script));
     assert.equal(check(script), undefined);
     await compile(script.scriptdata);
-  });
-});
-
-describe('docs/security.md', () => {
-  it('names files that are there', () => {
-    const named = [...read('security.md').matchAll(/`(kit|speech|platform|parley|web)\/([\w./-]+\.ts)`/g)];
-    assert.ok(named.length > 100);
-    for (const [, place, file = ''] of named) {
-      const path = file.startsWith('test/') ? file : `src/${file}`;
-      assert.ok(existsSync(new URL(`../packages/${place}/${path}`, import.meta.url)), `${place}/${file}`);
-    }
   });
 });
 
