@@ -24,7 +24,7 @@ export type Plan = {
 type Once = Figures & { readonly generatorShare: number };
 
 /** Asks one service for so long. Throws when an answer is not 2xx. */
-export const measureOnce = async (
+const measureOnce = async (
   { name, child }: Pick<Service, 'name' | 'child'>,
   ask: () => Buffer,
   seconds: number,

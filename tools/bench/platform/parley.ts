@@ -68,7 +68,7 @@ export const call = async (
 };
 
 /** Signs in and answers the token. */
-export const signIn = async (url: string, login: string): Promise<string> => {
+const signIn = async (url: string, login: string): Promise<string> => {
   const { text } = await call(url, undefined, 'POST', 'iam/sessions', { login, pwd: PASSWORD, session_type: 'token' });
   return (JSON.parse(text) as { session_token: string }).session_token;
 };

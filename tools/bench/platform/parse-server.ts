@@ -11,9 +11,10 @@ type App = { use(path: string, app: unknown): void; listen(port: number, host: s
 type ParseServer = { start(): Promise<void>; readonly app: unknown };
 
 const [, , folder = '', databaseURI = '', masterKey = ''] = process.argv;
-const require = createRequire(join(folder, 'package.json'));
-const express: () => App = require('express');
-const { ParseServer: Server_ }: { ParseServer: new (options: object) => ParseServer } = require('parse-server');
+/** What is installed there, not here. */
+const load = createRequire(join(folder, 'package.json'));
+const express: () => App = load('express');
+const { ParseServer: Server_ }: { ParseServer: new (options: object) => ParseServer } = load('parse-server');
 
 const app = express();
 const server = app.listen(0, '127.0.0.1', () => void start());

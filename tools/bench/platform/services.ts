@@ -55,13 +55,13 @@ export const startParleyService = async (
 
 const startOther = async (
   name: string,
-  module: string,
+  module: URL,
   args: readonly string[],
   token: string,
   { folder, users, signal, under = () => [] }: Wanted,
   stack: AsyncDisposableStack,
 ): Promise<Service> => {
-  const path = fileURLToPath(new URL(module, import.meta.url));
+  const path = fileURLToPath(module);
   const child = stack.use(
     await startChild({ logFile: join(folder, `${name}.log`), module: path, args, signal, under: under(name) }),
   );
@@ -74,7 +74,7 @@ export const startBare = async (parley: Service, wanted: Wanted, stack: AsyncDis
   const token = randomBytes(32).toString('base64url');
   const answers = await collectAnswers(parley.child, parley.token, idsOf(wanted.users));
   await writeFile(file, JSON.stringify({ token, ...answers }));
-  return startOther('bare', './bare.ts', [file], token, wanted, stack);
+  return startOther('bare', new URL('./bare.ts', import.meta.url), [file], token, wanted, stack);
 };
 
 export const startYardstick = async (wanted: Wanted, stack: AsyncDisposableStack): Promise<Service> => {
@@ -82,5 +82,12 @@ export const startYardstick = async (wanted: Wanted, stack: AsyncDisposableStack
   const token = randomBytes(32).toString('base64url');
   const users = Array.from({ length: wanted.users }, (_, index) => userOf(index + 1));
   await writeFile(file, JSON.stringify({ token, users }));
-  return startOther('yardstick', './yardstick.ts', [wanted.folder, file], token, wanted, stack);
+  return startOther(
+    'yardstick',
+    new URL('./yardstick.ts', import.meta.url),
+    [wanted.folder, file],
+    token,
+    wanted,
+    stack,
+  );
 };

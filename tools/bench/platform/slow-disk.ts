@@ -10,6 +10,7 @@ import { measureInTurn } from './measure.ts';
 import { readWriteCounts, syncsBetween } from './parley.ts';
 import { type Service, startParleyService, startYardstick } from './services.ts';
 
+const STRACE = 'strace';
 const USERS = 1000;
 const SYNC_MS = 4;
 const FASTER = 4;
@@ -18,7 +19,7 @@ const SHARED = 8;
 const countLines = (path: string): number => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0);
 
 const run = async ({ folder, quick, rounds, log, signal }: BenchContext) => {
-  if (spawnSync('strace', ['-V']).status !== 0) return { rows: [], notes: ['Not measured: strace is not installed.'] };
+  if (spawnSync(STRACE, ['-V']).status !== 0) return { rows: [], notes: ['Not measured: strace is not installed.'] };
   await using stack = new AsyncDisposableStack();
   const traceOf = (name: string): string => join(folder, `${name}.strace`);
   const delay = `inject=fsync,fdatasync:delay_exit=${SYNC_MS * 1000}`;
