@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createRandom } from '../tools/fuzz/random.ts';
+import { REGRESSIONS } from '../tools/fuzz/regressions.ts';
 import { runTarget } from '../tools/fuzz/target.ts';
 import { TARGETS } from '../tools/fuzz/targets.ts';
 
@@ -13,6 +14,14 @@ describe('what strangers send', () => {
     it(`is taken or refused: ${target.name}`, async () => {
       const to = Math.max(2, Math.round(INPUTS * Math.min(1, target.weight)));
       const { findings } = await runTarget(target, { seed: SEED, from: 0, to }, createRandom);
+      assert.deepEqual(findings, []);
+    });
+  }
+
+  for (const { target: name, seed, no, what } of REGRESSIONS) {
+    it(`fails no more: ${name} ${seed} ${no}, ${what}`, async () => {
+      const target = TARGETS.find((each) => each.name === name)!;
+      const { findings } = await runTarget(target, { seed, from: no, to: no + 1 }, createRandom);
       assert.deepEqual(findings, []);
     });
   }
