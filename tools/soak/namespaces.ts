@@ -23,9 +23,30 @@ export type Namespaces = AsyncDisposable & {
 const PREFIX = '198.18';
 const FIRST_HOST = 2;
 
+const TAG = 'parley';
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** Removes what a soak that was killed left: its namespaces, and with them their cables, and its bridge. */
+const sweep = async (): Promise<void> => {
+  const left = async (...words: string[]): Promise<string[]> => {
+    const { stdout } = await run('ip', words);
+    const names = stdout.match(new RegExp(`\\b${TAG}\\d+(?:-\\w+)?\\b`, 'g')) ?? [];
+    return [...new Set(names)].filter((name) => !isAlive(Number.parseInt(name.slice(TAG.length), 10)));
+  };
+  for (const name of await left('netns', 'list')) await run('ip', ['netns', 'del', name]);
+  for (const name of await left('-o', 'link', 'show', 'type', 'bridge')) await run('ip', ['link', 'del', name]);
+};
+
 /** The namespaces of these names; a sentence that says why there are none where they cannot be made. */
 export const openNamespaces = async (names: readonly string[]): Promise<Namespaces | string> => {
-  const tag = `parley${process.pid % 100_000}`;
+  const tag = `${TAG}${process.pid}`;
   const subnet = `${PREFIX}.${process.pid % 256}`;
   const placeOf = new Map(names.map((name, index) => [name, index] as const));
   const indexOf = (name: string): number => placeOf.get(name)!;
@@ -54,6 +75,7 @@ export const openNamespaces = async (names: readonly string[]): Promise<Namespac
     await inside('link', 'set', 'lo', 'up');
   };
   try {
+    await sweep();
     await make(['link', 'del', tag], 'link', 'add', tag, 'type', 'bridge');
     await ip('addr', 'add', `${subnet}.1/24`, 'dev', tag);
     await ip('link', 'set', tag, 'up');
