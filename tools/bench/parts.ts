@@ -25,6 +25,13 @@ export const PARTS: readonly ListedPart[] = [
   },
   { name: 'speech-long', load: async () => (await import('./speech/throughput.ts')).LONG_BENCH },
   { name: 'speech-formats', load: async () => (await import('./speech/throughput.ts')).FORMATS_BENCH },
+  { name: 'speech-engine', load: async () => (await import('./speech/engine.ts')).ENGINE_BENCH },
+  { name: 'speech-memory', load: async () => (await import('./speech/memory.ts')).MEMORY_BENCH },
+  { name: 'speech-latency', load: async () => (await import('./speech/latency.ts')).LATENCY_BENCH },
+  {
+    name: 'speech-pocketsphinx',
+    load: async () => (await import('./speech/pocketsphinx.ts')).POCKETSPHINX_BENCH,
+  },
   { name: 'studio', load: async () => (await import('./pages.ts')).STUDIO_BENCH },
   { name: 'console', load: async () => (await import('./pages.ts')).CONSOLE_BENCH },
   { name: 'kills', isExtra: true, load: async () => (await import('./kills.ts')).KILLS_BENCH },

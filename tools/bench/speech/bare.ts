@@ -12,7 +12,7 @@ import type { BareRun, BareTask } from './bare-child.ts';
 import { RATE } from './recordings.ts';
 
 /** As the service does by default for a model of sherpa-onnx. */
-const MEDIA: MediaOptions = {
+export const MEDIA: MediaOptions = {
   channelMode: 'downmix',
   maxSplitChannels: 2,
   sampleRate: RATE,
