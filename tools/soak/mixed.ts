@@ -6,7 +6,7 @@ import { createRandom } from '../fuzz/random.ts';
 import { type Check, checkItems, checkJobs, checkMails, checkRows } from './mixed/checks.ts';
 import { type Client, createClient } from './mixed/client.ts';
 import { DIFFICULT_LANES } from './mixed/difficult.ts';
-import { type Fault, type FaultCounts, faultsFor, injectUntil } from './mixed/faults.ts';
+import { type Fault, type FaultContext, type FaultCounts, faultsFor, injectOnce, injectUntil } from './mixed/faults.ts';
 import {
   checkAnswers,
   checkFootprint,
@@ -28,7 +28,7 @@ import { openStage, type Stage } from './mixed/stage.ts';
 import { type MixedReport, renderSummary } from './mixed/summary.ts';
 
 export type MixedOptions = {
-  /** How long load and faults last. */
+  /** How long load and faults last; in the short form only what comes before the faults is a part of it. */
   readonly seconds: number;
   readonly seed: number;
   readonly isPostgres?: boolean;
@@ -36,7 +36,7 @@ export type MixedOptions = {
   readonly faultPauseMs?: number;
   /** How long a disk stays full and a database away. */
   readonly heldMs?: number;
-  /** Which faults, by their names; all that can be done when not given. */
+  /** The short form: these faults, by their names, once each, and the load ends with the last. */
   readonly faults?: readonly string[];
   /** Told what goes on. */
   say?(line: string): void;
@@ -85,34 +85,46 @@ const memoryOf = (stage: Stage): string => {
   return `${JSON.stringify({ pssMib, ...pssMibByRole, threads, openFiles, sockets, spooled })}`;
 };
 
-const beWell = async (run: Run, options: MixedOptions, warmMs: number): Promise<Trend | undefined> => {
+/** The parts of the long form. */
+const injectAll = async (
+  run: Run,
+  faults: readonly Fault[],
+  context: FaultContext,
+  { seconds, faultPauseMs = FAULT_PAUSE_MS }: MixedOptions,
+  beganMs: number,
+): Promise<Trend | undefined> => {
+  const { stage, injected, say } = run;
+  const part = async (name: string, share: number, some: readonly Fault[]): Promise<void> => {
+    say(`${name}: until ${Math.round(seconds * share)} s`);
+    await injectUntil(beganMs + seconds * 1000 * share, faultPauseMs, some, context, injected);
+  };
+  await part('all faults', PARTS.warm + PARTS.all, faults);
+  const watch = watchServices(stage, LOOK_MS);
+  const outside = faults.filter(({ isOutside }) => isOutside);
+  await part('faults outside the services', PARTS.warm + PARTS.all + PARTS.outside, outside);
+  say('load alone');
+  await pause(Math.max(0, beganMs + seconds * 1000 - performance.now()), context.signal);
+  return watch.stop();
+};
+
+const disturb = async (run: Run, options: MixedOptions, warmMs: number): Promise<Trend | undefined> => {
   const { stage, ledger, context, injected, say } = run;
-  const all = faultsFor(stage).filter(({ name }) => options.faults?.includes(name) ?? true);
+  const { faults: named, faultPauseMs = FAULT_PAUSE_MS, heldMs = HELD_MS } = options;
+  const faults = faultsFor(stage).filter(({ name }) => named?.includes(name) ?? true);
   const asking = { client: run.client, stage, token: context.token };
-  const totalMs = options.seconds * 1000;
-  const { faultPauseMs: pauseMs = FAULT_PAUSE_MS, heldMs = HELD_MS } = options;
   let trend: Trend | undefined;
   await underLoad(run, async (signal) => {
     const beganMs = performance.now() - warmMs;
     const telling = setInterval(() => say(memoryOf(stage)), TELL_MS);
     signal.addEventListener('abort', () => clearInterval(telling));
-    const part = async (name: string, share: number, faults: readonly Fault[]): Promise<void> => {
-      say(`${name}: until ${Math.round((totalMs * share) / 1000)} s`);
-      const faultContext = { stage, ledger, random: context.random, asking, signal, heldMs };
-      await injectUntil(beganMs + totalMs * share, pauseMs, faults, faultContext, injected);
-    };
-    await part('all faults', PARTS.warm + PARTS.all, all);
-    const watch = watchServices(stage, LOOK_MS);
-    const outside = all.filter(({ isOutside }) => isOutside);
-    if (outside.length > 0) await part('faults outside the services', PARTS.warm + PARTS.all + PARTS.outside, outside);
-    say('load alone');
-    await pause(beganMs + totalMs - performance.now(), signal);
-    trend = watch.stop();
+    const faultContext = { stage, ledger, random: context.random, asking, signal, heldMs };
+    if (named) await injectOnce(faultPauseMs, faults, faultContext, injected);
+    else trend = await injectAll(run, faults, faultContext, options, beganMs);
   });
   return trend;
 };
 
-const checkAll = async (run: Run, base: Footprint, trend: Trend | undefined): Promise<Check[]> => {
+const checkAll = async (run: Run, base: Footprint, trend: Trend | undefined, seconds: number): Promise<Check[]> => {
   const { stage, ledger, client, context } = run;
   const checking = { stage, ledger, asking: { client, stage, token: context.token } };
   const checks = [
@@ -124,8 +136,8 @@ const checkAll = async (run: Run, base: Footprint, trend: Trend | undefined): Pr
   await settleModels(client, stage);
   await sleep(IDLE_MS);
   checks.push(
-    await checkFootprint(stage, base),
-    checkTrend(trend),
+    await checkFootprint(stage, base, seconds),
+    checkTrend(trend, seconds),
     await checkHealth(stage),
     await checkJournal(stage),
   );
@@ -151,9 +163,9 @@ export const runMixedLoad = async (options: MixedOptions): Promise<MixedReport> 
   say(`warming up for ${Math.round(warmMs / 1000)} s`);
   await underLoad(run, (signal) => pause(warmMs, signal));
   const base = await measureIdle(run);
-  const trend = await beWell(run, options, warmMs);
+  const trend = await disturb(run, options, warmMs);
   say('checking');
-  const checks = await checkAll(run, base, trend);
+  const checks = await checkAll(run, base, trend, seconds);
   for (const { name, isWell, figures } of checks) if (!isWell) ledger.fault(`${name}: ${figures}`);
   return {
     seed,

@@ -172,6 +172,20 @@ const shuffled = <T>(all: readonly T[], random: Random): T[] => {
   return Array.from(all, () => left.splice(random.int(left.length), 1)[0]!);
 };
 
+/** Each once, in an order of the seed, with pauses of half to one and a half `pauseMs`. */
+export const injectOnce = async (
+  pauseMs: number,
+  faults: readonly Fault[],
+  context: FaultContext,
+  counts: FaultCounts,
+): Promise<void> => {
+  const { random, signal } = context;
+  for (const fault of shuffled(faults, random)) {
+    await pause(pauseMs / 2 + random.int(pauseMs), signal);
+    await inject(fault, context, counts);
+  }
+};
+
 /** One bag after the other, each shuffled, with pauses of half to one and a half `pauseMs`, until that moment. */
 export const injectUntil = async (
   untilMs: number,
