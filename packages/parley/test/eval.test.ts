@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { processEnvironment } from '@parley/kit/settings.ts';
 import { createDataDir, testdata } from '../../../tools/soak/service.ts';
 import { startTestSpeech, USER_KEY } from '../../speech/test/start-test-speech.ts';
 
@@ -30,7 +31,7 @@ const runEval = async (scratch: string, ...args: readonly string[]): Promise<Ran
   const child = spawn(process.execPath, [BIN, 'eval', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: scratch,
-    env: { ...process.env, TMPDIR: scratch },
+    env: { ...processEnvironment(), TMPDIR: scratch },
   });
   const ended = once(child, 'exit') as Promise<[number | null]>;
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
@@ -150,7 +151,7 @@ describe('parley eval', () => {
     const ran = await runEval(scratch, dir, '--data-dir', data.path);
     assert.equal(ran.code, 1);
     assert.match(ran.out, /^good\.wav +6 +0 +0 +0 /m);
-    assert.match(ran.out, /^4 files could not be used/m);
+    assert.match(ran.out, /^Files that could not be used, named above: 4$/m);
     assert.deepEqual(ran.err.trim().split('\n').sort(), [
       'parley: broken.wav: The format of the audio is not known here.',
       'parley: more.ctm: line 1: the start is not a number of seconds.',
@@ -168,7 +169,7 @@ describe('parley eval', () => {
       [[scratch], /^parley: .* holds no recordings\.\n$/],
       [[dir, ...own, '--model', 'absent'], /^parley: The model "absent" is not installed\.\n$/],
       [[dir, ...own, '--normalize', 'much'], /^parley: --normalize must be one of: basic, none\.\n$/],
-      [[dir, ...own, '--collar', '-1'], /^parley: --collar must be a number from 0 to 10\.\n$/],
+      [[dir, ...own, '--collar=-1'], /^parley: --collar must be a number from 0 to 10\.\n$/],
       [[dir, ...own, '--key', 'x'], /^parley: A key needs --url\.\n$/],
       [[dir, '--url', 'nonsense'], /^parley: nonsense is not an address; /],
       [[dir, '--url', 'http://127.0.0.1:1'], /^parley: The service does not answer at http:\/\/127\.0\.0\.1:1\.\n$/],

@@ -10,7 +10,8 @@ import { type Fault, findRecordings } from '../eval/references.ts';
 import { renderHead, renderScore, renderTotal, toJson, totalOf } from '../eval/report.ts';
 
 const USAGE =
-  'DIR [--model ID] [--language L] [--url URL --key KEY|--key-file FILE] [--diarize] [--normalize basic|none] [--json]';
+  'DIR [--model ID] [--language L] [--url URL --key KEY|--key-file FILE] [--normalize basic|none] [--parallel N] ' +
+  '[--diarize [--num-speakers N] [--collar SECONDS] [--skip-overlap]] [--json]';
 
 const DEFAULT_COLLAR_SEC = '0.25';
 const MAX_PARALLEL = 32;
@@ -94,8 +95,8 @@ const complain = ({ file, reason }: Fault): void => void process.stderr.write(`p
 
 export const evalCommand: Command = {
   name: 'eval',
-  usage: USAGE,
-  summary: 'error rates and times over recordings with reference texts',
+  usage: 'DIR [--url URL] [--diarize] [--json]',
+  summary: 'error rates and times over recordings with references (docs/evaluation.md)',
   run: async (args, context) => {
     const { out, signal } = context;
     const { values, positionals } = parse(args);
@@ -120,7 +121,7 @@ export const evalCommand: Command = {
     const faults = [...found.faults, ...outcomes.filter(isFault)];
     if (values.json) out.write(`${JSON.stringify(toJson(scores, faults, options.normalization), undefined, 2)}\n`);
     for (const text of renderTotal(totalOf(scores), nameWidth)) show(text);
-    if (faults.length > 0) show(`${faults.length} files could not be used; they are named above.`);
+    if (faults.length > 0) show(`Files that could not be used, named above: ${faults.length}`);
     return faults.length === 0 ? 0 : 1;
   },
 };
