@@ -1,6 +1,6 @@
 /** A measured service as a process: started, told apart from the load, ended. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { INSTALLED_CACHE, placeOfCache } from '@parley/kit/compile-cache.ts';
 import { processEnvironment } from '@parley/kit/settings.ts';
 import { treeOf, treePss } from '../../soak/process-tree.ts';
@@ -8,7 +8,6 @@ import { treeOf, treePss } from '../../soak/process-tree.ts';
 /** Linux counts a process's time in hundredths of a second (USER_HZ). */
 const TICK_MS = 10;
 const START_MS = 120_000;
-const MAX_SHOWN_CHARS = 2000;
 
 export type Child = AsyncDisposable & {
   readonly url: string;
@@ -37,8 +36,6 @@ const ticksOf = (pid: number): number => {
 export const cpuOf = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + ticksOf(each), 0) * TICK_MS;
 
 type Start = {
-  /** Where its log goes, as it would in a service's life. */
-  readonly logFile: string;
   readonly module: string;
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
@@ -62,7 +59,6 @@ const readyUrl = (child: ChildProcess, module: string): Promise<string> =>
 
 /** Starts a program that says `{ type: 'ready', url }` when it serves and ends when it is told `{ type: 'stop' }`. */
 export const startChild = async ({
-  logFile,
   module,
   args = [],
   nodeArgs = [],
@@ -70,7 +66,6 @@ export const startChild = async ({
   under = [],
   signal,
 }: Start): Promise<Child> => {
-  const log = openSync(logFile, 'a');
   const [program = process.execPath, ...words] = [...under, process.execPath, ...nodeArgs];
   const startedMs = performance.now();
   const child = fork(module, [...args], {
@@ -78,9 +73,9 @@ export const startChild = async ({
     execArgv: words,
     env: { ...processEnvironment(), NODE_ENV: 'production', ...env },
     serialization: 'advanced',
-    stdio: ['ignore', log, log, 'ipc'],
+    // Log lines are made and thrown away: a busy disk would hold up whoever writes them.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  closeSync(log);
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -103,7 +98,7 @@ export const startChild = async ({
   } catch (error) {
     kill();
     await gone;
-    throw new Error(`${error}\n${readFileSync(logFile, 'utf8').slice(-MAX_SHOWN_CHARS)}`);
+    throw error;
   }
 };
 

@@ -119,7 +119,6 @@ const startParse = async ({ folder, signal, log }: BenchContext, stack: AsyncDis
   const masterKey = randomBytes(16).toString('hex');
   const parse: Child = stack.use(
     await startChild({
-      logFile: join(folder, 'parse.log'),
       module: fileURLToPath(new URL('./parse-server.ts', import.meta.url)),
       args: [folder, await postgres.createDatabase(), masterKey],
       signal,

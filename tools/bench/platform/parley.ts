@@ -36,7 +36,6 @@ export const startParley = async ({
   const flags = { data_dir: dataDir, 'platform.port': '0', admin_password: PASSWORD, ...settings };
   const args = ['platform', ...Object.entries(flags).map(([key, value]) => `--set=${key}=${value}`)];
   return startChild({
-    logFile: `${dataDir}.log`,
     module: fileURLToPath(new URL(MAIN, root)),
     args,
     nodeArgs: NODE_ARGS,

@@ -58,13 +58,11 @@ const startOther = async (
   module: URL,
   args: readonly string[],
   token: string,
-  { folder, users, signal, under = () => [] }: Wanted,
+  { users, signal, under = () => [] }: Wanted,
   stack: AsyncDisposableStack,
 ): Promise<Service> => {
   const path = fileURLToPath(module);
-  const child = stack.use(
-    await startChild({ logFile: join(folder, `${name}.log`), module: path, args, signal, under: under(name) }),
-  );
+  const child = stack.use(await startChild({ module: path, args, signal, under: under(name) }));
   return { name, child, asks: createAsks(token, idsOf(users)), token };
 };
 
