@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import type { FromChild } from './child.ts';
 import { emptyOutcome, joinOutcomes, type Outcome, type Target } from './target.ts';
 
-/** Without a new input for so long the child hangs; the first one waits for its modules, the end for what was started. */
-const HANG_MS = 15_000;
+/**
+ * Without a new input for so long the child hangs; the first one waits for its modules, the end for what was started. Long
+ * enough for a machine that others keep busy: an input that computes for ever is found, only later.
+ */
+const HANG_MS = 60_000;
 const START_MS = 180_000;
 const END_MS = 120_000;
 const MAX_COMPLAINT_CHARS = 1200;
