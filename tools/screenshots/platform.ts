@@ -42,6 +42,7 @@ const shootScene = async (
   });
   if (!scene.isGuest) await signIn(page.context(), platform);
   await page.goto(`${platform.url}${scene.base ?? '/app-root'}${scene.path}`);
+  await page.waitForSelector('h1');
   await page.waitForLoadState('networkidle');
   await scene.prepare?.(page);
   await page.waitForLoadState('networkidle');

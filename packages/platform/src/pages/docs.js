@@ -15,6 +15,9 @@ const el = (name, attributes = {}, ...children) => {
   return node;
 };
 
+/** Text in which `back-quoted` stretches are code. */
+const prose = (text) => text.split('`').map((part, at) => (at % 2 === 1 ? el('code', {}, part) : part));
+
 const byId = (id) => document.getElementById(id);
 
 /** Every request goes through here: with the token when one is given, else with the session's cookie. */
@@ -123,7 +126,7 @@ const bodyOf = (text, file) => {
 const fieldOf = (id, parameter) => {
   const isPath = parameter.in === 'path';
   const input = el('input', { id, autocomplete: 'off', ...(isPath ? { required: '' } : {}) });
-  const about = parameter.description ? [el('small', {}, parameter.description)] : [];
+  const about = parameter.description ? [el('small', {}, ...prose(parameter.description))] : [];
   return { input, field: el('div', {}, el('label', { for: id }, parameter.name), input, ...about) };
 };
 
@@ -177,7 +180,7 @@ const renderOperation = (path, method, operation) => {
   const fill = () => {
     if (body.hasChildNodes()) return;
     body.append(
-      ...(operation.description ? [el('p', {}, operation.description)] : []),
+      ...(operation.description ? [el('p', {}, ...prose(operation.description))] : []),
       renderForm(path, method, operation),
     );
   };
@@ -190,7 +193,7 @@ const renderOperation = (path, method, operation) => {
       {},
       el('span', { class: 'badge method' }, operation['x-method'] ?? method.toUpperCase()),
       el('span', { class: 'path' }, path),
-      el('span', { class: 'faint' }, operation.summary),
+      el('span', { class: 'faint' }, ...prose(operation.summary)),
       el('span', { class: 'badge' }, operation['x-access']),
       ...(domain && domain !== 'any' ? [el('span', { class: 'badge' }, `${domain} domain`)] : []),
     ),

@@ -7,12 +7,12 @@ import { FaultText, useRun } from '../faults.tsx';
 import { useConsole } from './console.tsx';
 
 const useTexts = createTexts({
-  en: { login: 'Login', show: 'Show', unknown: 'There is no user with this login.' },
-  ru: { login: 'Логин', show: 'Показать', unknown: 'Пользователя с таким логином нет.' },
+  en: { login: (what: string) => `${what} (login)`, show: 'Show', unknown: 'There is no user with this login.' },
+  ru: { login: (what: string) => `${what} (логин)`, show: 'Показать', unknown: 'Пользователя с таким логином нет.' },
 });
 
 type Props = {
-  /** Names the form for screen readers. */
+  /** What the user is looked for. */
   readonly label: string;
   /** Told the id of who was found. */
   readonly onFound: (id: string) => void;
@@ -36,7 +36,7 @@ export const FindUser = ({ label, onFound }: Props) => {
     <>
       <form className="card row end" aria-label={label} onSubmit={submit}>
         <TextField
-          label={t.login}
+          label={t.login(label)}
           value={login}
           onChange={setLogin}
           error={isUnknown ? t.unknown : undefined}

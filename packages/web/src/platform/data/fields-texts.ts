@@ -32,6 +32,7 @@ const NAMES: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   'opts.roles': { en: 'Roles', ru: 'Роли' },
   'opts.tags': { en: 'Tags', ru: 'Метки' },
   'opts.domains': { en: 'Further domains', ru: 'Другие домены' },
+  'opts.allow_script_crud': { en: 'Scripts may change it', ru: 'Сценарии могут менять' },
   'opts.users': { en: 'Users', ru: 'Пользователи' },
   'opts.groups': { en: 'Groups', ru: 'Группы' },
   classname: { en: 'Class name', ru: 'Имя класса' },
@@ -58,6 +59,7 @@ const NAMES: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
   'opts.replication_factor': { en: 'Copies', ru: 'Копий' },
   'opts.storage_instance': { en: 'Storage of rows', ru: 'Хранилище строк' },
   'opts.filestorage_instance': { en: 'Storage of files', ru: 'Хранилище файлов' },
+  lwt: { en: 'Written', ru: 'Записано' },
   'ext.ct': { en: 'Created', ru: 'Создано' },
   'ext.lwt': { en: 'Changed', ru: 'Изменено' },
 };

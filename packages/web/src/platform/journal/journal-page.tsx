@@ -169,7 +169,11 @@ const Entries = ({ conditions, onPage }: EntriesProps) => {
           },
           { key: 'type', label: t.type, render: ({ objtype }) => objtype },
           { key: 'key', label: t.key, render: ({ objkey, objid }) => <span className="mono">{objkey ?? objid}</span> },
-          { key: 'fields', label: t.fields, render: ({ fields }) => <span className="small">{fields}</span> },
+          {
+            key: 'fields',
+            label: t.fields,
+            render: ({ fields }) => <span className="small">{fields?.replaceAll(',', ', ')}</span>,
+          },
         ]}
       />
       <Pager
