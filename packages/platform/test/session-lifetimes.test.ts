@@ -157,7 +157,7 @@ eachStore((driver) => {
         if (found.state === 'live') sessions.touch(found.session);
       }
       await sessions[Symbol.asyncDispose]();
-      assert.equal((await store.get(SYSTEM_SPACE, SESSION_KIND, session.id))?.version, 1);
+      assert.equal((await store.get(SYSTEM_SPACE, SESSION_KIND, session.id))?.version, session.version);
     });
 
     it('outlive a restart, with the use that was made of them', async () => {
