@@ -6,8 +6,16 @@
 import { readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isFail, newQuickJSWASMModule, type QuickJSContext, type QuickJSHandle } from 'quickjs-emscripten';
+import {
+  isFail,
+  newQuickJSWASMModule,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  RELEASE_SYNC,
+} from 'quickjs-emscripten';
 import { MAX_SANDBOX_BYTES, MAX_SANDBOX_STACK_BYTES, MAX_VARIABLES_BYTES } from './limits.ts';
+import { createSandboxMemory } from './sandbox-memory.ts';
 import type { Answer, Compile, Evaluate, Question, Ready, ThreadOptions } from './sandbox-messages.ts';
 
 /** What is added to the memory so that an error can still be told. */
@@ -62,7 +70,8 @@ const proofsOf = ({ source, isCode }: Compile['sources'][number]): string[] =>
     ? [wrap(source, true), `(()=>{{{\n${source}\n}}})`]
     : [wrap(source, false), `(()=>{[\n${source}\n]})`, `(()=>{(\n${source}\n)})`];
 
-const quickjs = await newQuickJSWASMModule();
+const memory = createSandboxMemory(MAX_SANDBOX_BYTES, TELLING_BYTES);
+const quickjs = await newQuickJSWASMModule(newVariant(RELEASE_SYNC, { wasmMemory: memory.memory }));
 
 type Broken = {
   readonly reason: 'cpu' | 'memory' | 'expression' | 'size';
@@ -81,7 +90,9 @@ const inRuntime = <T>(
   { cpuMs: limitCpuMs, wallMs }: { cpuMs: number; wallMs: number },
   body: (vm: QuickJSContext, state: { isOver: boolean; relax(): void }) => T,
 ): T => {
+  memory.begin();
   const runtime = quickjs.newRuntime();
+  // Refuses one piece that is too large; the sum of all is the memory's own limit.
   runtime.setMemoryLimit(MAX_SANDBOX_BYTES);
   runtime.setMaxStackSize(MAX_SANDBOX_STACK_BYTES);
   const cpuEnd = cpuMs() + limitCpuMs;
@@ -89,6 +100,7 @@ const inRuntime = <T>(
   const state = {
     isOver: false,
     relax: () => {
+      memory.relax();
       runtime.setMemoryLimit(MAX_SANDBOX_BYTES + TELLING_BYTES);
     },
   };
@@ -160,7 +172,9 @@ const evaluate = ({ sources, scope, isCode, untilTrue, ...limits }: Evaluate): E
       const result = vm.callFunction(tell, vm.undefined, thrown.handle);
       const message = isFail(result) ? 'Error' : vm.getString(result.value);
       handles.push(isFail(result) ? result.error : result.value);
-      return { ...sort(message), at };
+      // Where no memory was left not even for the error, there is none, or one that says nothing.
+      const isMute = memory.wasRefused() && (isFail(result) || message === 'Error: null');
+      return { ...sort(isMute ? 'InternalError: out of memory' : message), at };
     };
     const ended = guarded(all, told);
     for (const handle of handles) if (handle.alive) handle.dispose();
