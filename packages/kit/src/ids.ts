@@ -1,5 +1,5 @@
 /** Identifiers, secrets and digests. Everything random here comes from the system's CSPRNG. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const ZERO_UUID = '00000000-0000-0000-0000-000000000000';
 
@@ -25,7 +25,7 @@ export const createPrefixedId = (prefix: string): string => `${prefix}_${createU
 export const createToken = (byteLength = 32): string => randomBytes(byteLength).toString('base64url');
 
 /** Lower-case hexadecimal SHA-256 of text or bytes. */
-export const sha256Hex = (input: string | Uint8Array): string => createHash('sha256').update(input).digest('hex');
+export const sha256Hex = (input: string | Uint8Array): string => hash('sha256', input, 'hex');
 
 /** Compares two strings in time that depends on their lengths only. */
 export const equalConstantTime = (left: string, right: string): boolean => {
