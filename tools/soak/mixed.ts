@@ -13,6 +13,7 @@ import {
   checkHealth,
   checkJournal,
   checkLogs,
+  checkRestarts,
   checkTrend,
   settleModels,
   type Trend,
@@ -142,7 +143,7 @@ const checkAll = async (run: Run, base: Footprint, trend: Trend | undefined, sec
     await checkJournal(stage),
   );
   await stage.stop();
-  return [...checks, checkLogs(stage), checkAnswers(ledger)];
+  return [...checks, checkLogs(stage), checkAnswers(ledger), checkRestarts(ledger)];
 };
 
 /** Runs it all; what was not as it should be is in the report. */
@@ -151,7 +152,12 @@ export const runMixedLoad = async (options: MixedOptions): Promise<MixedReport> 
   const random = createRandom(seed, 0);
   const ledger = createLedger();
   const source = createRandom(seed, 1);
-  await using stage = await openStage({ isPostgres, random: () => source.int(1000) / 1000, fault: ledger.fault });
+  await using stage = await openStage({
+    isPostgres,
+    random: () => source.int(1000) / 1000,
+    fault: ledger.fault,
+    onRestart: ledger.restarted,
+  });
   const client = createClient(ledger);
   const token = await signIn({ client, stage });
   if (token === undefined) throw new Error('nobody can sign in');

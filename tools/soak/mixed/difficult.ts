@@ -13,6 +13,7 @@ const DRIPS = 6;
 /** The service gives up on a body after five seconds of silence here. */
 const GIVEN_UP_MS = 30_000;
 const HELD_MS = 8000;
+const UNREAD_ANSWERS = 8;
 
 const open = (url: string): Promise<Socket | undefined> => {
   const { hostname, port } = new URL(url);
@@ -69,7 +70,7 @@ const neverRead = async (context: LoadContext): Promise<void> => {
   socket.pause();
   const path = isSpeech ? '/api/v1/jobs?limit=200&include=result' : '/rest/v1/iam/users?mask=*';
   const head = `GET ${path} HTTP/1.1\r\nHost: mixed\r\nAuthorization: Bearer ${isSpeech ? KEY : token}\r\n\r\n`;
-  for (let n = 0; n < 50 && socket.writable; n++) socket.write(head);
+  for (let n = 0; n < UNREAD_ANSWERS && socket.writable; n++) socket.write(head);
   await pause(HELD_MS, signal);
   socket.destroy();
   ledger.count(what, 'left');

@@ -1,4 +1,5 @@
 /** What must be true of the processes in the end: as much is held as before the load, and nothing is told in logs. */
+import { availableParallelism } from 'node:os';
 import { runParley } from '../../../packages/parley/test/run-parley.ts';
 import type { Check } from './checks.ts';
 import type { Client } from './client.ts';
@@ -94,4 +95,15 @@ export const checkAnswers = ({ operations, faults }: Ledger): Check => {
   const wrong = [...faults].filter(([text]) => /answered \d|without Retry-After|no answer within/.test(text));
   const figures = `${sum('done')} as they should be, ${sum('refused')} refused with Retry-After, ${wrong.reduce((n, [, times]) => n + times, 0)} others`;
   return { name: 'answers', isWell: wrong.length === 0, figures };
+};
+
+/** Load average by core above which a process may not get to answer a heartbeat in time. */
+const OVERLOADED = 4;
+
+/** Nodes that the supervisor started anew although nobody touched them. */
+export const checkRestarts = ({ ownRestarts }: Ledger): Check => {
+  const isWell = ownRestarts.every((load) => load > OVERLOADED * availableParallelism());
+  const loads = ownRestarts.map((load) => load.toFixed(0)).join(', ');
+  const figures = `${ownRestarts.length} without a fault${loads === '' ? '' : `, at load averages of ${loads}`}`;
+  return { name: 'restarts', isWell, figures };
 };

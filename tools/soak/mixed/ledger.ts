@@ -1,5 +1,7 @@
 /** What the clients know: how often each operation came to what, what was acknowledged, and what was not as it should be. */
 
+import { loadavg } from 'node:os';
+
 /** `refused` is 429 or 503, `cut` a connection that broke, `left` a client that went away by itself. */
 export type Outcome = 'done' | 'refused' | 'cut' | 'left';
 
@@ -39,6 +41,10 @@ export type Ledger = {
   fault(text: string): void;
   /** A fault is injected from now on, or is over and mended. */
   disturb(isDisturbed: boolean): void;
+  /** The supervisor started a node anew; when nobody disturbed anything that was its own decision. */
+  restarted(): void;
+  /** Load averages of the machine, over one minute, at restarts that nobody caused. */
+  readonly ownRestarts: readonly number[];
   /** Nothing was disturbed since that moment of `performance.now()`. */
   isCalmSince(ms: number): boolean;
   readonly operations: ReadonlyMap<string, Readonly<Record<Outcome, number>>>;
@@ -54,11 +60,14 @@ export type Ledger = {
 
 /** After a disturbance connections that were begun before may still break. */
 const AFTERMATH_MS = 1000;
+/** A node that the supervisor starts anew by itself on a busy machine. */
+const RESTART_MS = 20_000;
 
 /** An empty one. */
 export const createLedger = (): Ledger => {
   const operations = new Map<string, Record<Outcome, number>>();
   const faults = new Map<string, number>();
+  const ownRestarts: number[] = [];
   let disturbedUntilMs = Number.NEGATIVE_INFINITY;
   return {
     count: (operation, outcome) => {
@@ -72,6 +81,13 @@ export const createLedger = (): Ledger => {
     disturb: (isDisturbed) => {
       disturbedUntilMs = isDisturbed ? Number.POSITIVE_INFINITY : performance.now() + AFTERMATH_MS;
     },
+    restarted: () => {
+      if (performance.now() < disturbedUntilMs) return;
+      ownRestarts.push(loadavg()[0] ?? 0);
+      // What broke by it may be noticed a little before its line.
+      disturbedUntilMs = performance.now() + RESTART_MS;
+    },
+    ownRestarts,
     isCalmSince: (ms) => disturbedUntilMs < ms,
     operations,
     faults,

@@ -20,6 +20,8 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
   ['a signing secret', /\bwhsec_/],
   ['a link of an invitation', /\/invite\/[0-9a-f-]{36}/],
 ];
+/** What the supervisor says when it starts a node anew. */
+const RESTARTS = /^parley: node (gives no sign of life|ended|uses too much memory)/;
 const LEVEL_ERROR = 50;
 const LAST_LINES = 40;
 
@@ -35,8 +37,8 @@ const messageOf = (line: string): string | undefined => {
   }
 };
 
-/** A scan for these texts and for tokens of known shapes. */
-export const createLogScan = (secrets: readonly string[]): LogScan => {
+/** A scan for these texts and for tokens of known shapes; told of each node that is started anew. */
+export const createLogScan = (secrets: readonly string[], onRestart: () => void): LogScan => {
   const forbidden = new Set(secrets);
   const leaks = new Set<string>();
   const errors = new Map<string, number>();
@@ -53,6 +55,7 @@ export const createLogScan = (secrets: readonly string[]): LogScan => {
       if (last.length > LAST_LINES) last.shift();
       look(line);
       const message = messageOf(line);
+      if (message !== undefined && RESTARTS.test(message)) onRestart();
       if (message !== undefined) errors.set(message, (errors.get(message) ?? 0) + 1);
     },
     forbid: (text) => {

@@ -58,6 +58,8 @@ export type StageOptions = {
   readonly isPostgres: boolean;
   readonly random: () => number;
   fault(text: string): void;
+  /** The supervisor starts a node anew. */
+  onRestart(): void;
 };
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -176,7 +178,7 @@ export const openStage = async (options: StageOptions): Promise<Stage> => {
   const ports = [await findPort(), await findPort()] as const;
   const settings = settingsOf(dataDir, ports, beside);
   const [platformUrl, speechUrl] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string];
-  const logs = createLogScan([PASSWORD, KEY, SECRET]);
+  const logs = createLogScan([PASSWORD, KEY, SECRET], options.onRestart);
   let npm: ChildProcess | undefined;
   let pid = 0;
   let ended: Promise<unknown> = Promise.resolve();
