@@ -74,8 +74,8 @@ const workOf = async (session: CDPSession): Promise<Readonly<Record<string, numb
 /** The parts of the main thread's work that are told apart. */
 const WORK = ['TaskDuration', 'ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration'] as const;
 
-/** Scrolls from end to end and prints the frames, and how much work each was. */
-const measure = async (page: Page, name: string, selector: string): Promise<void> => {
+/** Scrolls from end to end, prints the frames, and answers how much work one was, ms of the processor. */
+const measure = async (page: Page, name: string, selector: string): Promise<number> => {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const before = await workOf(session);
@@ -93,6 +93,7 @@ const measure = async (page: Page, name: string, selector: string): Promise<void
     [SLOW_MS, DROPPED_MS].map((most) => frames.filter((ms) => ms > most).length).join(' / '),
   );
   print('  processor a frame: all / script / style / layout', `${work.join(' / ')} ms`);
+  return Number(work[0]);
 };
 
 /** The same rows as text in a plain list, all of them: what the browser and the machine manage without any program. */
@@ -120,11 +121,12 @@ try {
   const url = `${platform.url}/app-root/iam/users?f.login=user-&sort=login&size=10000`;
   const first = await firstRowsMs(page, url);
   print('first rows after the answer', `${first.toFixed(0)} ms`);
-  await measure(page, 'table', '.table-frame');
+  const table = await measure(page, 'table', '.table-frame');
   print('  rows in the document at once', String(await page.locator('main tbody tr').count()));
   await page.goto(`${platform.url}/rest/v1/iam/ways_in`);
   await showPlainList(page);
-  await measure(page, 'plain list', '#plain');
+  const plain = await measure(page, 'plain list', '#plain');
+  print('work of the table against the plain list', (table / plain).toFixed(1));
   print('load of the machine, 1 min', `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} processors`);
 } finally {
   await browser.close();
