@@ -8,6 +8,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
+import type { Store } from '@parley/kit/store/store.ts';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
 import { DOMAIN } from '@parley/speech/jobs/records.ts';
 import { createSource } from '../fuzz/random.ts';
@@ -18,6 +19,7 @@ const CLIENTS = 3;
 const CANCEL_SHARE = 0.2;
 const LONGEST_UP_MS = 1500;
 const SETTLE_MS = 180_000;
+const READ_MS = 30_000;
 const FAR_FUTURE_MS = 7 * 86_400_000;
 
 const TERMINAL = ['succeeded', 'failed', 'canceled', 'expired'];
@@ -100,19 +102,34 @@ const waitUntilSettled = async (load: Load, faults: string[]): Promise<Map<strin
   }
 };
 
-/** Between two lives of the service: an utterance that was kept must never have been recognised and kept again. */
-const checkRepeated = async (place: string, faults: string[]): Promise<void> => {
+/**
+ * Between two lives of the service: an utterance that was kept must never have been recognised and kept again. `kept`
+ * holds the versions that earlier lives left.
+ */
+const checkRepeated = async (place: string, kept: Map<string, number>, faults: string[]): Promise<void> => {
   await using store = await openStore(place, createSilentLog());
   const rows = await store.query(DOMAIN, 'job_utterance', {});
-  const repeated = rows.filter(({ version }) => version > 1).map(({ id }) => id);
+  const repeated = rows.filter(({ id, version }) => (kept.get(id) ?? version) !== version).map(({ id }) => id);
+  for (const { id, version } of rows) kept.set(id, version);
   if (repeated.length > 0) faults.push(`utterances recognised again although they were kept: ${repeated.join()}`);
+};
+
+/** Ids of results that were written more than once, by the feed. */
+const findRepeatedResults = async (store: Store): Promise<string[]> => {
+  const lastSeq = await store.lastSeq(DOMAIN);
+  const puts: string[] = [];
+  if (lastSeq === 0) return puts;
+  for await (const { seq, kind, id, op } of store.watch(DOMAIN, 0, AbortSignal.timeout(READ_MS))) {
+    if (kind === 'job_result' && op === 'put') puts.push(id);
+    if (seq >= lastSeq) return puts.filter((one, index) => puts.indexOf(one) !== index);
+  }
+  throw new Error(`the feed could not be read in ${READ_MS} ms`);
 };
 
 /** What the database and the folders say once nothing runs any more. */
 const inspect = async (place: string, dataDir: string, faults: string[]): Promise<void> => {
   await using store = await openStore(place, createSilentLog());
-  const results = await store.query(DOMAIN, 'job_result', {});
-  const twice = results.filter(({ version }) => version > 1).map(({ id }) => id);
+  const twice = await findRepeatedResults(store);
   if (twice.length > 0) faults.push(`results committed more than once: ${twice.join()}`);
   for (const kind of ['job_delivery', 'job_utterance']) {
     const left = await store.count(DOMAIN, kind);
@@ -145,6 +162,7 @@ export const killJobs = async (kills: number, seed: number, storageUrl = ''): Pr
   };
   const load: Load = { service: await startService(data.path, settings), stopping: false };
   const accepted = new Set<string>();
+  const kept = new Map<string, number>();
   const files = await Promise.all([1, 8, 40].map(joinWav));
   const clients = Array.from({ length: CLIENTS }, () =>
     runClient(load, files, `http://${receiver.host}/hook`, random, accepted),
@@ -155,7 +173,7 @@ export const killJobs = async (kills: number, seed: number, storageUrl = ''): Pr
       const { service } = load;
       load.service = undefined;
       await service?.kill();
-      await checkRepeated(storageUrl || join(data.path, 'speech.sqlite'), faults);
+      await checkRepeated(storageUrl || join(data.path, 'speech.sqlite'), kept, faults);
       load.service = await startService(data.path, settings);
     }
     load.stopping = true;
