@@ -8,7 +8,9 @@ import { openLoad } from './load.ts';
 import { CLIENTS, toRequest, userOf } from './seed.ts';
 
 export const PASSWORD = 'Bench-Pass-1';
-export const CALLER = 'bench-caller';
+/** Not the one who reads: the oldest sessions of an account end when there are too many. */
+export const ADMIN = 'admin';
+const CALLER = 'bench-caller';
 const MAIN = 'packages/platform/src/main.ts';
 const ROOT = new URL('../../../', import.meta.url);
 /** As the supervisor starts it (packages/parley/src/supervisor/kinds.ts). */
@@ -74,7 +76,7 @@ const signIn = async (url: string, login: string): Promise<string> => {
 
 /** Makes users over the interface, and one more who may read and write them and nothing else. Answers that one's token. */
 export const fill = async (url: string, users: number, signal: AbortSignal): Promise<string> => {
-  const token = await signIn(url, 'admin');
+  const token = await signIn(url, ADMIN);
   for (const name of ['bench', 'operator']) {
     const routes = [{ methods: ['GET', 'LOOKUP', 'PATCH'], url: '/iam/users*' }];
     await call(url, token, 'POST', 'domain/roles', { name, routes });

@@ -1,7 +1,7 @@
 /** Many correct sign-ins at once: all must succeed, one more after them too, and whoever reads meanwhile hardly notices. */
 import type { BenchContext, BenchPart } from '../part.ts';
 import { type Load, medianOf, openLoad, quantileOf } from './load.ts';
-import { CALLER, PASSWORD } from './parley.ts';
+import { ADMIN, PASSWORD } from './parley.ts';
 import { toRequest } from './seed.ts';
 import { startParleyService } from './services.ts';
 
@@ -18,7 +18,7 @@ const signInRequest = (): Buffer =>
     'POST',
     '/rest/v1/iam/sessions',
     {},
-    JSON.stringify({ login: CALLER, pwd: PASSWORD, session_type: 'token' }),
+    JSON.stringify({ login: ADMIN, pwd: PASSWORD, session_type: 'token' }),
   );
 
 type Burst = {
