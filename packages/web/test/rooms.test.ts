@@ -102,6 +102,12 @@ describe('rooms of the console', { skip: skipPages }, () => {
     );
     assert.deepEqual(objects[1].assign, [{ name: 'twice', expr: 'Number(amount) * 2' }]);
     assert.deepEqual(objects[2].result, { sum: 'twice' });
+    // The journal has it made and changed, with what was drawn.
+    await visit(`/journal?objtype=service/svcscripts&objid=${body[0].id}`, async (page) => {
+      await page.locator('main tbody tr', { hasText: 'created' }).waitFor();
+      await page.locator('main tbody tr', { hasText: 'changed' }).first().locator('button.link').click();
+      await page.locator('.compare tbody tr', { hasText: 'Number(amount) * 2' }).waitFor();
+    });
   });
 
   it('shows what is refused at the element and its key', async () => {
