@@ -1,12 +1,13 @@
 /** The bare engine, and the segments it shares with the service. */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AudioSummary, MediaOptions } from '../../../packages/speech/src/audio/audio.ts';
+import { openRecording } from '../../../packages/speech/src/audio/decode.ts';
 import { readRecording } from '../../../packages/speech/src/audio/recording.ts';
+import { openSource } from '../../../packages/speech/src/audio/source.ts';
 import type { BenchModel } from '../../bench-models/make.ts';
 import type { BareRun, BareTask } from './bare-child.ts';
 import { RATE } from './recordings.ts';
@@ -52,6 +53,21 @@ export const cutRecordings = async (
   return { samplesPath, lengths: pieces.map(({ length }) => length), summary: summary! };
 };
 
+/** What decoding alone costs, CPU s an hour of audio: the format's decoder from the first byte to the last sample. */
+export const decoderCost = async (path: string, seconds: number, signal: AbortSignal): Promise<number> => {
+  const costs: number[] = [];
+  for (let turn = 0; turn < 2; turn += 1) {
+    await using source = await openSource(path);
+    const cpu = process.cpuUsage();
+    const decoding = await openRecording(source, MEDIA, signal);
+    for await (const block of decoding.blocks) void block;
+    const { user, system } = process.cpuUsage(cpu);
+    costs.push((user + system) / 1e6 / (seconds / 3600));
+  }
+  // The first turn also compiles the decoder.
+  return Math.min(...costs);
+};
+
 export type BareEngine = AsyncDisposable & { readonly pid: number; run(): Promise<BareRun> };
 
 export type BareOptions = {
@@ -75,13 +91,16 @@ export const startBare = async (
     signal,
     killSignal: 'SIGKILL',
   });
-  const gone = once(child, 'exit');
-  const failed = gone.then(([code]) => {
+  // An abort is told as an error first; what counts is that the process has ended.
+  child.on('error', () => undefined);
+  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const failed = gone.then((code) => {
+    signal.throwIfAborted();
     throw new Error(`the bare engine ended with ${code}`);
   });
   failed.catch(() => undefined);
-  child.on('error', () => undefined);
-  const answer = async (): Promise<unknown> => (await Promise.race([once(child, 'message'), failed]))[0];
+  const answer = (): Promise<unknown> =>
+    Promise.race([new Promise((resolve) => child.once('message', resolve)), failed]);
   child.send({ model, tokens, samplesPath, lengths, inFlight, numThreads } satisfies BareTask);
   await answer();
   return {

@@ -11,11 +11,15 @@ import { DownloadFault } from '../../../packages/speech/src/models/fault.ts';
 import type { BenchContext, BenchPart, BenchRow } from '../part.ts';
 import { treeCpuMs } from './processes.ts';
 import { median } from './ratio.ts';
-import { readReference, writeWav } from './recordings.ts';
+import { RATE, toWav } from './recordings.ts';
 import { startBenchService } from './service.ts';
 
 const FIGURE = 'service ÷ pocketsphinx_batch';
 const PROGRAM_PACKAGE = 'pocketsphinx';
+/** A reader of LibriVox, five sentences with their words: 16-bit, 16 kHz, mono. */
+const SPEECH_PACKAGE = 'pocketsphinx-testdata';
+const SPEECH_FOLDER = 'usr/share/pocketsphinx/test/data/librivox';
+const PAUSE_SEC = 1;
 const PROGRAM_MS = 300_000;
 const run = promisify(execFile);
 
@@ -29,6 +33,7 @@ type Installed = {
   readonly model: { id: string; folder: string };
   readonly manifest: Manifest;
   readonly program: string;
+  readonly speech: string;
 };
 
 /** The model as `parley models pull` makes it, and beside it the program, unpacked without being installed. */
@@ -40,9 +45,9 @@ const install = async ({ folder, signal }: BenchContext): Promise<Installed> => 
   await writeFile(join(model, 'model.json'), JSON.stringify({ ...manifest, revision: 'debian' }));
   await using apt = await openApt([PROGRAM_PACKAGE], { dir: join(folder, 'apt-program'), log, signal });
   const into = join(folder, 'program');
-  await apt.unpack([PROGRAM_PACKAGE], into);
+  await apt.unpack([PROGRAM_PACKAGE, SPEECH_PACKAGE], into);
   const program = join(into, 'usr/bin/pocketsphinx_batch');
-  return { model: { id: manifest.id, folder: model }, manifest, program };
+  return { model: { id: manifest.id, folder: model }, manifest, program, speech: join(into, SPEECH_FOLDER) };
 };
 
 type Heard = { readonly wallMs: number; readonly cpuMs: number; readonly text: string };
@@ -74,6 +79,29 @@ const runBatch = async ({ program, manifest, model }: Installed, folder: string,
   return { wallMs, cpuMs, text };
 };
 
+/** The sentences one after the other with pauses, `times` times over, and what is said in them. */
+const joinSpeech = async (speech: string, folder: string, times: number) => {
+  const lines = (await readFile(join(speech, 'transcription'), 'utf8')).trim().split('\n');
+  const parts: Int16Array[] = [];
+  const said: string[] = [];
+  for (const line of Array<string[]>(times).fill(lines).flat()) {
+    const [, text, name] = /^<s> (.*) <\/s> \((.*)\)$/.exec(line)!;
+    const file = await readFile(join(speech, `${name}.wav`));
+    const bytes = new Uint8Array(file.subarray(file.indexOf('data', 0, 'latin1') + 8));
+    parts.push(new Int16Array(bytes.buffer, 0, bytes.length >> 1), new Int16Array(PAUSE_SEC * RATE));
+    said.push(text!);
+  }
+  const samples = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    samples.set(part, at);
+    at += part.length;
+  }
+  const path = join(folder, 'librivox.wav');
+  await writeFile(path, toWav(samples));
+  return { path, seconds: Math.round(samples.length / RATE), reference: said.join(' ') };
+};
+
 const errorsOf = (reference: string, text: string): number => {
   const words = (said: string): string[] => said.toLowerCase().split(/\s+/).filter(Boolean);
   return (100 * countEdits(words(reference), words(text))) / words(reference).length;
@@ -81,8 +109,7 @@ const errorsOf = (reference: string, text: string): number => {
 
 const measure = async (context: BenchContext, installed: Installed): Promise<BenchRow[]> => {
   const { folder, rounds, quick, signal, log } = context;
-  const { path, seconds } = await writeWav(folder, quick ? 30 : 90);
-  const reference = await readReference(seconds);
+  const { path, seconds, reference } = await joinSpeech(installed.speech, folder, quick ? 1 : 2);
   await using service = await startBenchService(folder, [installed.model], signal);
   await service.transcribe(path);
   const [served, batch]: [Heard[], Heard[]] = [[], []];
@@ -111,7 +138,7 @@ const measure = async (context: BenchContext, installed: Installed): Promise<Ben
       value: `${ours!.toFixed(1)} %, ${theirs!.toFixed(1)} %`,
       target: '',
       met: null,
-      note: 'synthetic speech of testdata, joined; both with the model of Debian',
+      note: 'a reader of LibriVox (pocketsphinx-testdata), sentences joined; both with the model of Debian',
     },
   ];
 };

@@ -27,15 +27,15 @@ const INT16_BYTES = 2;
 
 export type Recording = { readonly path: string; readonly seconds: number };
 
-export const readTestdata = (path: string): Promise<Buffer> => readFile(fileURLToPath(new URL(path, TESTDATA)));
+const readTestdata = (path: string): Promise<Buffer> => readFile(fileURLToPath(new URL(path, TESTDATA)));
 
-type Sentence = { readonly name: string; readonly at: number; readonly samples: Int16Array };
+type Sentence = { readonly at: number; readonly samples: Int16Array };
 
-const readSentence = async (name: string): Promise<Omit<Sentence, 'at'>> => {
+const readSentence = async (name: string): Promise<Int16Array> => {
   const bytes = new Uint8Array((await readTestdata(`speech/${name}.wav`)).subarray(WAV_HEAD_BYTES));
   const all = new Int16Array(bytes.buffer, 0, bytes.length >> 1);
   const isLoud = (sample: number): boolean => Math.abs(sample) > SOFT;
-  return { name, samples: all.subarray(all.findIndex(isLoud), all.findLastIndex(isLoud)) };
+  return all.subarray(all.findIndex(isLoud), all.findLastIndex(isLoud));
 };
 
 /** Sentences one after the other that begin within so many seconds. */
@@ -43,9 +43,9 @@ const speak = async (seconds: number, first: number): Promise<Sentence[]> => {
   const sentences = await Promise.all(SPEECH.map(readSentence));
   const said: Sentence[] = [];
   for (let at = 0, turn = first; at < seconds * RATE; turn += 1) {
-    const sentence = sentences[turn % sentences.length]!;
-    said.push({ ...sentence, at });
-    at += sentence.samples.length + Math.round(PAUSES[turn % PAUSES.length]! * RATE);
+    const samples = sentences[turn % sentences.length]!;
+    said.push({ at, samples });
+    at += samples.length + Math.round(PAUSES[turn % PAUSES.length]! * RATE);
   }
   return said;
 };
@@ -56,15 +56,6 @@ export const speakFor = async (seconds: number, first = 0): Promise<Int16Array> 
   for (const sentence of await speak(seconds, first))
     samples.set(sentence.samples.subarray(0, samples.length - sentence.at), sentence.at);
   return samples;
-};
-
-/** What `speakFor` says from its first sentence on, up to about so many seconds: every sentence that is begun. */
-export const readReference = async (seconds: number): Promise<string> => {
-  const lines = (await readTestdata('speech/transcription')).toString().trim().split('\n');
-  const texts = new Map(lines.map((line) => /^(.*) \((.*)\)$/.exec(line)!).map(([, text, name]) => [name!, text!]));
-  const said: string[] = [];
-  for (const { name } of await speak(seconds, 0)) said.push(texts.get(name)!);
-  return said.join(' ');
 };
 
 /** A WAVE file of 16-bit mono samples. */
