@@ -46,7 +46,8 @@ const measure = async ({ name, load }: ListedPart, options: Options, signal: Abo
     if (!options.isWritten) return;
     const measured = { ...part, rows, notes, moment: `${moment}, ${tookSec} s`, machine: describeMachine() };
     const document = readFileSync(DOCUMENT, 'utf8');
-    writeFileSync(DOCUMENT, placeSection(document, name, renderSection(measured)));
+    const order = PARTS.map((each) => each.name);
+    writeFileSync(DOCUMENT, placeSection(document, name, renderSection(measured), order));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -15,6 +15,9 @@ const HEAD = ['Figure', 'Measured', 'To reach', 'Held'];
 const BEGIN = '<!-- measured: begin -->';
 const END = '<!-- measured: end -->';
 
+const openOf = (name: string): string => `<!-- part ${name} -->`;
+const closeOf = (name: string): string => `<!-- /part ${name} -->`;
+
 const verdictOf = ({ met }: BenchRow): string => (met === null ? '' : met ? 'yes' : 'no');
 
 const cellsOf = (row: BenchRow): string[] => [row.figure, row.value, row.target, verdictOf(row)];
@@ -44,27 +47,30 @@ export const renderSection = ({ name, title, rows, notes, moment, machine }: Mea
     line(cellsOf(row.note === undefined ? row : { ...row, value: `${row.value} (${row.note})` })),
   );
   return [
-    `<!-- part ${name} -->`,
+    openOf(name),
     `### ${title}`,
     '',
     `\`npm run bench -- ${name}\`, ${moment}. ${machine}`,
     '',
     ...(table.length === 0 ? [] : [line(HEAD), '|---|---|---|---|', ...table, '']),
     ...notes.flatMap((note) => [note, '']),
-    `<!-- /part ${name} -->`,
+    closeOf(name),
   ].join('\n');
 };
 
 /**
- * The document with the section in place of an older one of the same part, or as the last of those measured. Throws when
- * the document has no place for measured sections.
+ * The document with the section in place of an older one of the same part, else before that of the next part that has
+ * one. `order`: the names of all parts. Throws when the document has no place for measured sections.
  */
-export const placeSection = (document: string, name: string, section: string): string => {
-  const [open, close] = [`<!-- part ${name} -->`, `<!-- /part ${name} -->`];
-  const [from, to] = [document.indexOf(open), document.indexOf(close)];
-  if (from >= 0 && to > from) return document.slice(0, from) + section + document.slice(to + close.length);
+export const placeSection = (document: string, name: string, section: string, order: readonly string[]): string => {
+  const [from, closing] = [document.indexOf(openOf(name)), document.indexOf(closeOf(name))];
+  if (from >= 0 && closing > from) {
+    return document.slice(0, from) + section + document.slice(closing + closeOf(name).length);
+  }
   const end = document.indexOf(END);
   if (document.indexOf(BEGIN) < 0 || end < 0)
     throw new Error(`docs/benchmarks.md needs the lines ${BEGIN} and ${END}.`);
-  return `${document.slice(0, end)}${section}\n\n${document.slice(end)}`;
+  const later = order.slice(order.indexOf(name) + 1).map((next) => document.indexOf(openOf(next)));
+  const at = later.find((found) => found >= 0) ?? end;
+  return `${document.slice(0, at)}${section}\n\n${document.slice(at)}`;
 };
