@@ -91,7 +91,9 @@ export const compare = async (
       `CPU s an hour of audio: service ${served.toFixed(1)}, bare ${own.toFixed(1)}; by CPU ${cpuRatio.toFixed(2)}`,
       ...(floor === undefined
         ? []
-        : [`the decoder alone ${floor.toFixed(1)}, so no more than ${(own / (own + floor)).toFixed(2)} can be had`]),
+        : [
+            `the decoder alone ${floor.toFixed(1)}, so by CPU no more than ${(own / (own + floor)).toFixed(2)} can be had`,
+          ]),
     ].join('; '),
   };
 };
