@@ -21,14 +21,24 @@ const cpuMsOf = (pid: number): number => {
   return stat === '' ? 0 : (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 };
 
-/** Processor time that the process and those it started have spent, ms, by their roles. Those that have ended do not count. */
+/** Processor time that the process and those it started have spent, ms. Those that have ended do not count. */
 export const treeCpuMs = (root: number): number => treeOf(root).reduce((sum, pid) => sum + cpuMsOf(pid), 0);
 
-/** The same of each process, with the words of its command line. */
-export const cpuByProcess = (root: number): { readonly command: string; readonly ms: number }[] =>
-  treeOf(root).map((pid) => ({ command: commandOf(pid), ms: cpuMsOf(pid) }));
+const commandOf = (pid: number): string[] => read(`/proc/${pid}/cmdline`).split('\0');
 
-export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+export type Spent = { readonly engine: number; readonly media: number; readonly rest: number };
+
+const roleOf = (pid: number): keyof Spent => {
+  const words = commandOf(pid);
+  return words.includes('engine') ? 'engine' : words.includes('media') ? 'media' : 'rest';
+};
+
+/** The same by what a process of the service is for. */
+export const cpuByRole = (root: number): Spent => {
+  const spent = { engine: 0, media: 0, rest: 0 };
+  for (const pid of treeOf(root)) spent[roleOf(pid)] += cpuMsOf(pid);
+  return spent;
+};
 
 const MIB = 2 ** 20;
 
@@ -40,4 +50,4 @@ export const peakMib = (pid: number): number => statusMib(pid, 'VmHWM');
 
 /** Processes of the tree with this word on their command line. */
 export const pidsOf = (root: number, role: string): number[] =>
-  treeOf(root).filter((pid) => commandOf(pid).split(' ').includes(role));
+  treeOf(root).filter((pid) => commandOf(pid).includes(role));

@@ -2,7 +2,7 @@
 import type { BenchModel } from '../../bench-models/make.ts';
 import type { BenchContext, BenchRow } from '../part.ts';
 import { type BareEngine, cutRecordings, startBare } from './bare.ts';
-import { treeCpuMs } from './processes.ts';
+import { cpuByRole, type Spent } from './processes.ts';
 import type { Recording } from './recordings.ts';
 import type { BenchService } from './service.ts';
 
@@ -19,13 +19,21 @@ export type Comparison = {
   readonly floor?: number;
 };
 
-type Round = { readonly ratio: number; readonly serviceCpuMs: number; readonly bareCpuMs: number };
+type Round = { readonly ratio: number; readonly serviceCpuMs: Spent; readonly bareCpuMs: number };
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
+
+const difference = (after: Spent, before: Spent): Spent => ({
+  engine: after.engine - before.engine,
+  media: after.media - before.media,
+  rest: after.rest - before.rest,
+});
+
+const wholeOf = ({ engine, media, rest }: Spent): number => engine + media + rest;
 
 const wordsOf = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
@@ -37,10 +45,11 @@ const takeRound = async (
   isServiceFirst: boolean,
 ): Promise<Round> => {
   const measureService = async () => {
-    const cpuMs = treeCpuMs(service.pid);
+    const before = cpuByRole(service.pid);
     const startMs = performance.now();
     const texts = await Promise.all(recordings.map(({ path }) => service.transcribe(path, { model: model.id })));
-    return { wallMs: performance.now() - startMs, cpuMs: treeCpuMs(service.pid) - cpuMs, texts };
+    const wallMs = performance.now() - startMs;
+    return { wallMs, cpuMs: difference(cpuByRole(service.pid), before), texts };
   };
   const first = isServiceFirst ? await measureService() : undefined;
   const own = await bare.run();
@@ -76,9 +85,11 @@ export const compare = async (
     if (round >= 0) taken.push(one);
   }
   const ratios = taken.map(({ ratio }) => ratio);
-  const cpuRatio = median(taken.map((one) => one.bareCpuMs / one.serviceCpuMs));
+  const cpuRatio = median(taken.map((one) => one.bareCpuMs / wholeOf(one.serviceCpuMs)));
   const perHour = (ms: number): number => ms / 1000 / hours;
-  const served = perHour(median(taken.map((one) => one.serviceCpuMs)));
+  const spent = (of: (cpu: Spent) => number): string =>
+    perHour(median(taken.map((one) => of(one.serviceCpuMs)))).toFixed(1);
+  const parts = `engine ${spent(({ engine }) => engine)}, media ${spent(({ media }) => media)}, rest ${spent(({ rest }) => rest)}`;
   const own = perHour(median(taken.map((one) => one.bareCpuMs)));
   const [least, most] = [Math.min(...ratios).toFixed(2), Math.max(...ratios).toFixed(2)];
   const value = median(ratios);
@@ -88,7 +99,7 @@ export const compare = async (
     target: `≥ ${atLeast.toFixed(2)}`,
     met: value >= atLeast,
     note: [
-      `CPU s an hour of audio: service ${served.toFixed(1)}, bare ${own.toFixed(1)}; by CPU ${cpuRatio.toFixed(2)}`,
+      `CPU s an hour of audio: service ${spent(wholeOf)} (${parts}), bare ${own.toFixed(1)}; by CPU ${cpuRatio.toFixed(2)}`,
       ...(floor === undefined
         ? []
         : [
