@@ -61,7 +61,7 @@ describe('what a backup does not hold', () => {
     ];
     await using store = await openStore(join(dataDir, 'platform.sqlite'), createSilentLog());
     await store.commit(
-      'work',
+      'sales',
       rows.map(([kind, id, data]) => ({ op: 'put', kind, id, data })),
     );
     const archive = join(folder, 'one.tar');
@@ -69,9 +69,9 @@ describe('what a backup does not hold', () => {
     assert.equal(code, 0, said);
     const lines = said.split('\n').filter((line) => /^(?:Not in it|Was gone)/.test(line));
     assert.deepEqual(lines.sort(), [
-      'Not in it: Attached files of shop/Photos (domain work), in the storage photos (s3): 2, 30 bytes.',
-      'Not in it: Items of shop/Orders (domain work), in the storage orders (postgresql).',
-      'Was gone before it could be copied: data/files/work/c2/i3/doc/00000000000000000000000000000030',
+      'Not in it: Attached files of shop/Photos (domain sales), in the storage photos (s3): 2, 30 bytes.',
+      'Not in it: Items of shop/Orders (domain sales), in the storage orders (postgresql).',
+      'Was gone before it could be copied: data/files/sales/c2/i3/doc/00000000000000000000000000000030',
     ]);
     const checked = await runParley(['restore', archive, '--verify'], { data_dir: join(folder, 'new') });
     assert.match(checked.said, /Not in it: Attached files of shop\/Photos/);
