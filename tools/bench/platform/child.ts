@@ -38,7 +38,6 @@ export const cpuOf = (pid: number): number => treeOf(pid).reduce((sum, each) => 
 type Start = {
   readonly module: string;
   readonly args?: readonly string[];
-  readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** A program and its options that runs Node in our stead. */
   readonly under?: readonly string[];
@@ -58,15 +57,8 @@ const readyUrl = (child: ChildProcess, module: string): Promise<string> =>
   });
 
 /** Starts a program that says `{ type: 'ready', url }` when it serves and ends when it is told `{ type: 'stop' }`. */
-export const startChild = async ({
-  module,
-  args = [],
-  nodeArgs = [],
-  env = {},
-  under = [],
-  signal,
-}: Start): Promise<Child> => {
-  const [program = process.execPath, ...words] = [...under, process.execPath, ...nodeArgs];
+export const startChild = async ({ module, args = [], env = {}, under = [], signal }: Start): Promise<Child> => {
+  const [program = process.execPath, ...words] = [...under, process.execPath];
   const startedMs = performance.now();
   const child = fork(module, [...args], {
     execPath: program,

@@ -128,6 +128,11 @@ const runOn = (
   const tally = createTally();
   let asked = 0;
   let idle = 0;
+  // A generator that sleeps has to be woken by every answer, which on a virtual machine costs the service more than
+  // the answer itself; so it looks again without a pause.
+  const spin = (): void => {
+    if (idle < connections.length) setImmediate(spin);
+  };
   const askNext = (connection: Connection): void => {
     const askedMs = performance.now();
     if (askedMs >= endMs || asked >= most || ('signal' in until && until.signal.aborted)) {
@@ -142,6 +147,7 @@ const runOn = (
     });
   };
   for (const connection of connections) askNext(connection);
+  spin();
 };
 
 /** Opens so many connections that stay. */

@@ -13,8 +13,6 @@ export const ADMIN = 'admin';
 const CALLER = 'bench-caller';
 const MAIN = 'packages/platform/src/main.ts';
 const ROOT = new URL('../../../', import.meta.url);
-/** As the supervisor starts it (packages/parley/src/supervisor/kinds.ts). */
-const NODE_ARGS = ['--max-semi-space-size=4'];
 
 export type ParleyOptions = {
   readonly dataDir: string;
@@ -40,7 +38,6 @@ export const startParley = async ({
   return startChild({
     module: fileURLToPath(new URL(MAIN, root)),
     args,
-    nodeArgs: NODE_ARGS,
     env: root === ROOT ? cacheEnv(dataDir) : {},
     under,
     signal,

@@ -11,8 +11,6 @@ export type NodeSpec = {
   readonly index: number;
   /** Absolute path of the module to run as a process. */
   readonly module: string;
-  /** Options of Node itself, where the node is a process of its own. */
-  readonly nodeArgs?: readonly string[];
   /** Its command line; the first word names the kind. */
   readonly args: readonly string[];
   /** Its folder and its whole environment; those of this process where absent. */

@@ -23,9 +23,6 @@ const MODULES = {
   platform: import.meta.resolve('@parley/platform/main.ts'),
 } as const;
 
-/** A small young generation: 10 to 20 MiB less for the platform at the same speed. */
-const NODE_ARGS: Readonly<Record<string, readonly string[]>> = { platform: ['--max-semi-space-size=4'] };
-
 /** Options of a role as settings of its service: nested or dotted, single values only. */
 const toFlags = (section: string, options: { readonly [key: string]: unknown }, prefix = ''): Record<string, string> =>
   Object.fromEntries(
@@ -54,7 +51,6 @@ const serviceMaker =
       args: [planned.kind, planned.name, ...line.shared, ...options],
       service,
       memoryLimitBytes,
-      nodeArgs: NODE_ARGS[service.name] ?? [],
       ...(socket ? { socket } : {}),
     };
   };

@@ -11,7 +11,7 @@ export const launchProcess: Launch = (spec, hooks) => {
   const held = socket && 'fd' in socket ? [socket.fd] : [];
   const child = fork(spec.module, [...spec.args, ...held.map(() => `${SOCKET_OPTION}${SOCKET_FD}`)], {
     execPath: process.execPath,
-    execArgv: [...process.execArgv, ...(spec.nodeArgs ?? [])],
+    execArgv: [...process.execArgv],
     ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
     ...(spec.env === undefined ? {} : { env: { ...spec.env } }),
     serialization: 'advanced',
