@@ -5,22 +5,12 @@ import { useLoaded } from '../../shared/hooks.ts';
 import { createTexts } from '../../shared/i18n.tsx';
 import { useConsole } from '../account/console.tsx';
 import { RouteEditor } from '../roles/route-editor.tsx';
-import type { Raw } from './form-values.ts';
+import type { EditorProps } from './editor-props.ts';
 
 const useTexts = createTexts({
   en: { none: 'none', lines: 'One on each line.' },
   ru: { none: 'нет', lines: 'По одному в строке.' },
 });
-
-export type EditorProps = {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (text: string) => void;
-  readonly error: string | undefined;
-  readonly required: boolean;
-  /** What stands in the other inputs. */
-  readonly raw: Raw;
-};
 
 const NIL = '00000000-0000-0000-0000-000000000000';
 const MAX_ROLES = 1000;

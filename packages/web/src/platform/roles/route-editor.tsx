@@ -3,7 +3,7 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useId } from 'react';
 import { createTexts } from '../../shared/i18n.tsx';
 import { useConsole } from '../account/console.tsx';
-import type { EditorProps } from '../data/editors.tsx';
+import type { EditorProps } from '../data/editor-props.ts';
 import { isObject } from '../data/schema.ts';
 import { RequestCheck } from './request-check.tsx';
 import { METHODS, type RouteRule } from './rules.ts';

@@ -3,27 +3,10 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useId, useState } from 'react';
 import { Field, SelectField, TextArea, TextField } from '../../shared/form.tsx';
 import { isObject, type Json } from '../data/schema.ts';
-import type { Key, Keys } from './declared.ts';
+import type { Keys } from './declared.ts';
+import type { Around, KeyProps } from './key-props.ts';
 import { NameRows } from './name-rows.tsx';
 import { useScriptTexts } from './texts.ts';
-
-/** What an input may choose from, and what is wrong. */
-export type Around = {
-  /** oId → what it is called. */
-  readonly targets: readonly { readonly oId: number; readonly title: string }[];
-  readonly variables: readonly string[];
-  readonly fault: { readonly key: string; readonly text: string } | undefined;
-};
-
-export type KeyProps = {
-  readonly name: string;
-  /** `cases[0].cond`: as faults name it. */
-  readonly path: string;
-  readonly declared: Key;
-  readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
-  readonly around: Around;
-};
 
 /** Text of a fault at this path, or at a part of it that has no input of its own. */
 const faultAt = ({ around: { fault }, path }: KeyProps): string | undefined =>

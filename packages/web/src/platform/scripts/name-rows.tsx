@@ -3,7 +3,7 @@ import { Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import { Field } from '../../shared/form.tsx';
 import { isObject } from '../data/schema.ts';
-import type { KeyProps } from './key-inputs.tsx';
+import type { KeyProps } from './key-props.ts';
 import { useScriptTexts } from './texts.ts';
 
 /** `more`: the expression, the variable, or `true` for an input that must come. */

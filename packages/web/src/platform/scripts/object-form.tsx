@@ -3,7 +3,8 @@ import { Trash2 } from 'lucide-react';
 import { TextField } from '../../shared/form.tsx';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import type { ElementType, ScriptObject } from './declared.ts';
-import { type Around, KeyInputs, withKey } from './key-inputs.tsx';
+import { KeyInputs, withKey } from './key-inputs.tsx';
+import type { Around } from './key-props.ts';
 import { titleOf, typeName } from './texts.ts';
 
 const useTexts = createTexts({

@@ -4,7 +4,7 @@ import { SelectField, TextArea, TextField } from '../../shared/form.tsx';
 import { createTexts, useLanguage } from '../../shared/i18n.tsx';
 import type { DraftState, ScriptFault } from './draft.ts';
 import type { TypesById } from './graph.ts';
-import type { Around } from './key-inputs.tsx';
+import type { Around } from './key-props.ts';
 import { ObjectForm } from './object-form.tsx';
 import { RunPanel } from './run-panel.tsx';
 import { titleOf } from './texts.ts';
