@@ -107,7 +107,7 @@ const readBytes = (request: FastifyRequest): Promise<Buffer> => {
   raw.once('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)));
   raw.once('error', () => reject(badRequest('body', 'ended early')));
   raw.once('close', () => {
-    // Every request closes; only one that broke off is worth an error, whose stack costs more than all else here.
+    // Every request closes; only one that broke off is worth an error and its stack.
     if (!raw.readableEnded) reject(badRequest('body', 'ended early'));
   });
   return promise;
