@@ -62,7 +62,7 @@ export const openJobs = async (
   const canRun = (job: JobRow): boolean =>
     isAlone || (job.place === spool.place && hasModel(job.model_id, job.model_rev));
   const limits = workerLimitsOf(settings);
-  const onTerminal = oweDelivery(values['jobs.webhook_on_cancel'], now);
+  const onTerminal = oweDelivery(now);
   const cleanUp = createCleanUp(store, spool, log);
   const onEnded = (job: JobRow): Promise<void> => {
     measures.jobEnded(job.status);
@@ -78,7 +78,13 @@ export const openJobs = async (
   const admitted = { maxQueued: values['jobs.queue_size'], maxBytes: values['jobs.max_queued_bytes'] };
   const retryAfterSec = (): number => estimateWaitSec(live);
   const gate = isAlone ? openGate(store) : createSharedGate(store, live, admitted, retryAfterSec);
-  const queue = createQueue({ ...common, gate, checkCallback, currentTrace: tracing.current });
+  const queue = createQueue({
+    ...common,
+    gate,
+    checkCallback,
+    currentTrace: tracing.current,
+    tellsOfCancel: values['jobs.webhook_on_cancel'],
+  });
   const callbacks = stack.use(startCallbacks(callbackParts(settings, { store, log, measures }, owner)));
   stack.defer(live.onAnyChange((job) => job.callback?.status === 'pending' && callbacks.ring()));
   return {
@@ -130,7 +136,6 @@ const callbackParts = (
     owner,
     render: renderJob,
     secrets: values['jobs.webhook_secret'],
-    onCancel: values['jobs.webhook_on_cancel'],
     post: async (url, headers, body, signal) => {
       try {
         const answer = await fetchOutbound(url, {

@@ -149,3 +149,18 @@ describe('callbacks', () => {
     }
   });
 });
+
+describe('callbacks where cancelled jobs are not told of', () => {
+  it('say so on the job, which owes nothing', async () => {
+    await using speech = await startTestSpeech({ settings: { 'jobs.webhook_on_cancel': 'false' } });
+    const fields = { webhook_url: 'https://example.org/hook' };
+    for (;;) {
+      const job = (await (await speech.post('/api/v1/jobs', fields, await testFile('audio/words.wav'))).json()) as Job;
+      const gone = (await (await speech.fetch(`/api/v1/jobs/${job.id}`, { method: 'DELETE' })).json()) as Job;
+      // It was quicker than we.
+      if (gone.status !== 'canceled') continue;
+      assert.deepEqual(gone.webhook, { url_host: 'example.org', status: 'skipped', attempts: 0, last_status: null });
+      return;
+    }
+  });
+});

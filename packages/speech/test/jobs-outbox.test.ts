@@ -58,7 +58,7 @@ const JOB: JobRow = {
 const oweOne = (store: Store) =>
   store.commit(DOMAIN, [
     { op: 'put', kind: KIND.job, id: JOB.id, data: JOB, expect: 0 },
-    ...oweDelivery(true, Date.now)(JOB),
+    ...oweDelivery(Date.now)(JOB),
   ]);
 
 const partsOf = (store: Store, owner: string, post: CallbackParts['post']): CallbackParts => ({
@@ -67,7 +67,6 @@ const partsOf = (store: Store, owner: string, post: CallbackParts['post']): Call
   post,
   render: (job) => job,
   secrets: [],
-  onCancel: true,
   log: createSilentLog(),
   now: Date.now,
 });

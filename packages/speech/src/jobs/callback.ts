@@ -31,7 +31,6 @@ export type CallbackParts = {
   /** The job record as the native dialect shows it. */
   readonly render: (job: JobRecord) => unknown;
   readonly secrets: readonly string[];
-  readonly onCancel: boolean;
   readonly log: Log;
   readonly now: () => number;
   readonly owner: string;
@@ -66,11 +65,11 @@ type DeliveryRow = {
   readonly created_at: string;
 };
 
-/** The changes that owe a delivery for a job that just ended; none when nobody asked for one. */
+/** The changes that owe a delivery for a job that just ended; none when there is none to be made. */
 export const oweDelivery =
-  (onCancel: boolean, now: () => number) =>
+  (now: () => number) =>
   (job: JobRow): Change[] => {
-    if (job.callback === null || (job.status === 'canceled' && !onCancel)) return [];
+    if (job.callback?.status !== 'pending') return [];
     const id = createPrefixedId('dlv');
     const row: DeliveryRow = {
       job: job.id,

@@ -40,7 +40,7 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.constantFrom<JobEvent>(
   { type: 'interrupted' },
   { type: 'succeeded', audioSeconds: 10 },
   { type: 'failed', error: { code: 'internal', message: '' } },
-  { type: 'canceled' },
+  { type: 'canceled', delivers: true },
   { type: 'expired', error: { code: 'audio_missing', message: '' } },
 );
 

@@ -10,7 +10,8 @@ export type JobError = { readonly code: string; readonly message: string; readon
 export type Callback = {
   /** The whole address; never shown again, it may hold secrets. */
   readonly url: string;
-  readonly status: 'waiting' | 'pending' | 'delivered' | 'failed';
+  /** `waiting` for the job's end; `pending` once a delivery is owed; `skipped` where none will be made. */
+  readonly status: 'waiting' | 'pending' | 'delivered' | 'failed' | 'skipped';
   readonly attempts: number;
   readonly last_status: number | null;
 };
@@ -64,7 +65,8 @@ export type JobEvent =
   | { readonly type: 'interrupted' }
   | { readonly type: 'succeeded'; readonly audioSeconds: number }
   | { readonly type: 'failed'; readonly error: JobError }
-  | { readonly type: 'canceled' }
+  /** `delivers`: whether a cancelled job is told of. */
+  | { readonly type: 'canceled'; readonly delivers: boolean }
   | { readonly type: 'expired'; readonly error: JobError };
 
 export const isTerminal = (status: JobStatus): boolean => status !== 'queued' && status !== 'running';
@@ -104,15 +106,15 @@ export const next = (job: JobRow, event: JobEvent, now: string): JobRow | undefi
     case 'failed':
       return finish({ ...step, status: 'failed', error: event.error }, now);
     case 'canceled':
-      return finish({ ...step, status: 'canceled' }, now);
+      return finish({ ...step, status: 'canceled' }, now, event.delivers);
     case 'expired':
       return job.status === 'queued' ? finish({ ...step, status: 'expired', error: event.error }, now) : undefined;
   }
 };
 
-const finish = (job: JobRow, now: string): JobRow => ({
+const finish = (job: JobRow, now: string, delivers = true): JobRow => ({
   ...job,
   stage: null,
   finished_at: now,
-  callback: job.callback === null ? null : { ...job.callback, status: 'pending' },
+  callback: job.callback === null ? null : { ...job.callback, status: delivers ? 'pending' : 'skipped' },
 });

@@ -26,6 +26,8 @@ export type QueueParts = {
   readonly now: () => number;
   /** Throws Problem invalid_request (param webhook_url) for an address that can never be delivered to. */
   readonly checkCallback: (url: string) => void;
+  /** Whether a cancelled job is delivered. */
+  readonly tellsOfCancel: boolean;
   /** Changes that go with a terminal state: the delivery to be made. */
   readonly onTerminal: (job: JobRow) => readonly Change[];
   /** Told of each job that this process ended; cleans up. */
@@ -94,7 +96,8 @@ export const createQueue = (parts: QueueParts): Queue => {
     },
     cancel: async (caller, id) => {
       const job = await requireJob(caller, id);
-      const moved = await moveJob(store, id, { type: 'canceled' }, new Date(now()).toISOString(), parts.onTerminal);
+      const event = { type: 'canceled', delivers: parts.tellsOfCancel } as const;
+      const moved = await moveJob(store, id, event, new Date(now()).toISOString(), parts.onTerminal);
       if (moved) await parts.onEnded(moved.after);
       const current = moved?.after ?? (await requireJob(caller, job.id));
       return view(caller, current, await resultOf(current));
