@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Recognizer } from '../recognizer/recognizer.ts';
-import { createScheduler, type Ticket } from './scheduler.ts';
+import { createScheduler, type Ticket, ticketOf } from './scheduler.ts';
 
 const recognizer = {} as Recognizer;
 const never = new AbortController().signal;
@@ -69,6 +69,26 @@ describe('scheduler', () => {
     for (const n of [1, 2, 3, 4]) void submit(`long${n}`, ticket('long'));
     void submit('short', ticket('short'));
     assert.deepEqual(order, ['long1', 'long2', 'short']);
+  });
+
+  it('keeps that slot free of work that can wait, and lets all of it have its turns', async () => {
+    const { order, submit, endOne } = bench(2);
+    for (const n of [1, 2, 3]) {
+      for (const job of ['a', 'b', 'c']) void submit(`${job}${n}`, { ...ticket(job), canWait: true });
+    }
+    assert.deepEqual(order, ['a1', 'b1']);
+    void submit('short', ticket('short'));
+    assert.deepEqual(order, ['a1', 'b1', 'short']);
+    for (let turn = 0; turn < 9; turn += 1) await endOne();
+    assert.deepEqual(order.slice(3), ['c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3']);
+  });
+
+  it('lets a job wait, and an upload that has had its first half minute', () => {
+    const upload = ticket('upload');
+    assert.equal(ticketOf(upload, 0, false).canWait, false);
+    assert.equal(ticketOf(upload, 29, false).canWait, false);
+    assert.equal(ticketOf(upload, 30, false).canWait, true);
+    assert.equal(ticketOf(upload, 0, true).canWait, true);
   });
 
   it('drops a waiting segment when its request is aborted', async () => {

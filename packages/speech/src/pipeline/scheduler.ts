@@ -2,13 +2,19 @@
  * Segments of all requests for one recogniser wait here. Interactive goes before batch (which still gets every
  * BATCH_TURN-th turn, so it never starves); within a class turns go round the keys, and within a key round its
  * requests; a request's own segments stay in order. One slot beyond the recogniser's own is kept for requests that have
- * nothing in flight, so that a short recording never waits behind the long segments of a long one.
+ * nothing in flight and cannot wait, so that a short recording never waits behind the long segments of long ones.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Priority } from '../core/types.ts';
-import type { Recognizer } from '../recognizer/recognizer.ts';
+import { EXPRESS_SLOTS, type Recognizer } from '../recognizer/recognizer.ts';
 
-export type Ticket = { readonly requestId: string; readonly keyId: string; readonly priority: Priority };
+export type Ticket = {
+  readonly requestId: string;
+  readonly keyId: string;
+  readonly priority: Priority;
+  /** It takes ordinary turns only, and leaves the slot that is kept to those whose whole work is short. */
+  readonly canWait?: boolean;
+};
 
 export type Scheduler = {
   /** Runs `work` when its turn comes; rejects with the signal's reason when aborted while it waits. */
@@ -19,8 +25,20 @@ export type Scheduler = {
 
 /** Every so many turns the longest-waiting batch segment goes first even while interactive ones wait. */
 const BATCH_TURN = 8;
-/** Slots only for requests that have nothing in flight. */
-const EXPRESS_SLOTS = 1;
+/** How much of an upload cannot wait, s: nobody knows yet whether more follows. */
+const BEGINNING_SEC = 30;
+
+/** The ticket of a segment of a recording, `startSec` from its beginning. Nobody waits at a socket for a job. */
+export const ticketOf = (
+  { requestId, keyId, priority }: Ticket,
+  startSec: number,
+  isJob: boolean,
+): Ticket & { readonly canWait: boolean } => ({
+  requestId,
+  keyId,
+  priority,
+  canWait: isJob || startSec >= BEGINNING_SEC,
+});
 
 type Task = { readonly ticket: Ticket; readonly start: () => Promise<void> };
 
@@ -74,7 +92,7 @@ const nextTask = (lane: Lane): Task | undefined => {
   if (lane.inFlight >= lane.slots + EXPRESS_SLOTS) return undefined;
   return chooseTask(
     lane,
-    lane.tasks.filter(({ ticket }) => !lane.running.has(ticket.requestId)),
+    lane.tasks.filter(({ ticket }) => !ticket.canWait && !lane.running.has(ticket.requestId)),
   );
 };
 

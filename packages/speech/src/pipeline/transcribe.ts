@@ -22,7 +22,7 @@ import { type DraftSegment, probabilitiesOf, separatorOf, toSegments } from './a
 import { createCollector, createGate } from './collect.ts';
 import { type Diarized, diarize, SPEAKER_AUDIO, type Speakers } from './diarize.ts';
 import { createTextFinish, type TextFinish, type TextStages } from './finish-text.ts';
-import type { Scheduler } from './scheduler.ts';
+import { type Scheduler, type Ticket, ticketOf } from './scheduler.ts';
 import { type Heard, inOrder, shown, toTranscript, wantsWords, warningsOf } from './transcript.ts';
 import { baseLanguage, checkCapabilities, languageOf, refuseWhenStrict, type Stages } from './warnings.ts';
 
@@ -77,7 +77,7 @@ export type Watcher = {
   readonly onUtterance?: (index: number, drafts: readonly DraftSegment[]) => void;
   /** Told as the work goes on; `doneSec` counts the recording's seconds up to which everything is recognised. */
   readonly onProgress?: (doneSec: number, stream: Pick<MediaStream, 'decodedSec' | 'readShare'>) => void;
-  /** Set for jobs: a pass that tells speakers apart ends with the service, and the job is done again. */
+  /** Set for jobs: they can wait; a pass that tells speakers apart ends with the service, and the job is done again. */
   readonly isJob?: true;
   /** Told when the pass that tells speakers apart begins; from then on it runs to its end. */
   readonly onSpeakers?: () => void;
@@ -194,7 +194,8 @@ const hearOne = async (
 ): Promise<readonly DraftSegment[]> => {
   const known = work.known?.get(audio.index);
   if (known) return known;
-  const recognition = await recognizeOne(line, work, recognizer, audio, signal);
+  const ticket = ticketOf({ ...work, requestId: work.id }, audio.start, watcher.isJob ?? false);
+  const recognition = await recognizeOne(line, work, recognizer, audio, ticket, signal);
   // Speakers are told apart word by word, whether or not words are shown.
   const raw = toSegments({ audio, recognition }, wantsWords(work) || work.request.diarize);
   const finished = await finish.finish(raw, signal);
@@ -206,7 +207,14 @@ const hearOne = async (
 const withProbabilities = (drafts: readonly DraftSegment[], recognition: Recognition): DraftSegment[] =>
   drafts.map((draft, index) => (index === 0 ? { ...draft, probabilities: probabilitiesOf(recognition) } : draft));
 
-const recognizeOne = (line: Line, work: Work, recognizer: Recognizer, audio: AudioSegment, signal: AbortSignal) => {
+const recognizeOne = (
+  line: Line,
+  work: Work,
+  recognizer: Recognizer,
+  audio: AudioSegment,
+  ticket: Ticket,
+  signal: AbortSignal,
+): Promise<Recognition> => {
   const { scheduler, tracing } = line;
   const options = recognizeOptionsOf(line, work, recognizer);
   const { samples, sampleRate, bandHz } = audio;
@@ -218,7 +226,6 @@ const recognizeOne = (line: Line, work: Work, recognizer: Recognizer, audio: Aud
       recognizer.recognize({ samples, sampleRate, bandHz }, options, signal),
     );
   };
-  const ticket = { requestId: work.id, keyId: work.keyId, priority: work.priority };
   // One that was given up while it waited ends here.
   return scheduler.submit(recognizer, ticket, recognize, signal).finally(() => waiting.end());
 };

@@ -9,7 +9,14 @@ import { createKeptEngine, type EngineOptions, type KeptEngine, unloaded } from 
 import { createLine, type Entry, type Line } from './line.ts';
 import type { LoadedChild } from './load.ts';
 import type { EngineWork, FromEngine } from './messages.ts';
-import type { EngineModel, Recognition, RecognizeOptions, Recognizer, Utterance } from './recognizer.ts';
+import {
+  type EngineModel,
+  EXPRESS_SLOTS,
+  type Recognition,
+  type RecognizeOptions,
+  type Recognizer,
+  type Utterance,
+} from './recognizer.ts';
 
 export type RecognizerOptions = EngineOptions & {
   /** Segments that may be in flight; 0 or missing is one more than there are cores. */
@@ -42,8 +49,6 @@ type Host = {
   lastId: number;
 };
 
-/** The scheduler keeps one slot beyond the recogniser's own for short requests; the host takes as many. */
-const EXPRESS_SLOTS = 1;
 /** Longest time one utterance may take: what every machine should manage, and this much more a second of sound. */
 const UTTERANCE_TIMEOUT_MS = 120_000;
 const UTTERANCE_TIMEOUT_MS_PER_SEC = 20_000;

@@ -7,7 +7,7 @@ import { Problem } from '@parley/kit/problem.ts';
 import { problem } from '../core/codes.ts';
 import { type EngineChild, openChild } from './child.ts';
 import type { FromEngine } from './messages.ts';
-import type { EngineFacts, EngineModel } from './recognizer.ts';
+import { type EngineFacts, type EngineModel, EXPRESS_SLOTS } from './recognizer.ts';
 
 /** Why a model could not be loaded, in words for an operator. */
 export class LoadFault extends Error {
@@ -40,8 +40,8 @@ export type LoadedChild = {
 type Attempt = { readonly loaded: LoadedChild } | { readonly reason: string; readonly died: boolean };
 
 const LOAD_ATTEMPTS = 2;
-/** Threads beyond the slots: one for the scheduler's express slot, one for file access and loading. */
-const EXTRA_THREADS = 2;
+/** A thread beyond those that decode, for file access and loading. */
+const FILE_THREADS = 1;
 
 /** The load fault behind something thrown, when there is one. */
 export const loadFaultOf = (thrown: unknown): LoadFault | undefined => {
@@ -56,7 +56,7 @@ const attempt = async (model: EngineModel, options: LoadOptions): Promise<Attemp
   const child = openChild({
     name: `${model.id}@${model.revision}`,
     libraryPaths: model.libraryPaths,
-    threads: slots + EXTRA_THREADS,
+    threads: slots + EXPRESS_SLOTS + FILE_THREADS,
     onMessage: (message) => onMessage(message),
   });
   const onAbort = (): void => child.kill('was told to stop');

@@ -7,6 +7,9 @@ import type { Capabilities, DecodingMethod } from '../core/types.ts';
 /** How an engine wants its audio cut: never longer than `maxSec`, at the longest pause, best one of `pauseSec`. */
 export type CutRule = { readonly maxSec: number; readonly pauseSec: number; readonly padSec: number };
 
+/** Segments a recogniser takes beyond `EngineFacts.slots`: the scheduler keeps them for short requests. */
+export const EXPRESS_SLOTS = 1;
+
 /** What an engine says of itself once it has loaded a model. */
 export type EngineFacts = {
   readonly engine: 'sherpa' | 'pocketsphinx';
