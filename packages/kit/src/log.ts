@@ -1,5 +1,5 @@
 /** The log: JSON lines by pino, or plain ones where a person watches. Ids, sizes, durations and codes go in; audio, text, passwords and tokens never do. */
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 export type Log = Logger;
@@ -18,16 +18,48 @@ const REDACTED = [
   '*.secret',
 ];
 
+/** Lines of one turn of the event loop are written together, or earlier when there are this many bytes of them. */
+const MAX_HELD_BYTES = 8 * 1024;
+const WARN = pino.levels.values.warn!;
+
+/**
+ * JSON lines to standard error. A busy service writes a line a request, and a system call for each costs more than the
+ * line: so those of one turn go out together at its end. Warnings and worse go at once, with all before them. What can
+ * be lost is the ordinary lines of the very turn in which the process is killed.
+ */
+const createLines = (): DestinationStream => {
+  const out = pino.destination({ dest: 2, sync: true, minLength: MAX_HELD_BYTES });
+  let isDue = false;
+  const flush = (): void => {
+    isDue = false;
+    out.flushSync();
+  };
+  process.on('exit', flush);
+  return {
+    // Makes pino tell the level of each line in `lastLevel`.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      out.write(line);
+      if (this.lastLevel >= WARN) flush();
+      else if (!isDue) {
+        isDue = true;
+        setImmediate(flush);
+      }
+    },
+  } as DestinationStream & { lastLevel: number };
+};
+
 /**
  * A log on standard error, since standard output belongs to the commands' own answers: JSON lines, or plain ones when
- * standard error is a terminal. Written at once, so that the last line before a death is there.
+ * standard error is a terminal.
  */
 export const createLog = (name: string, level: LogLevel = 'info'): Log =>
   pino(
     { name, level, redact: { paths: REDACTED, censor: '[redacted]' } },
     process.stderr.isTTY
       ? pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' })
-      : pino.destination({ dest: 2, sync: true }),
+      : createLines(),
   );
 
 /** A log that says nothing, for tests. */

@@ -17,12 +17,18 @@ export type RequestWatcher = (request: FastifyRequest, next: () => void) => (end
 
 type Parts = { readonly log: Log; readonly name: string; readonly watchers?: readonly RequestWatcher[] };
 
-/** Logs each request: never its query, its body or its headers. */
-export const addRequestLog = (app: FastifyInstance, { log, name, watchers = [] }: Parts): void => {
+/** Logs each request: never its query, its body or its headers. `onClosed` is called when each is over. */
+export const addRequestLog = (
+  app: FastifyInstance,
+  { log, name, watchers = [] }: Parts,
+  onClosed: () => void,
+): void => {
   // Looking for what to cut out costs more than the line itself, and these lines hold only what is named below.
   const lines = log.child({}, { level: 'info', redact: [] });
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => {
+    // It comes once; `once` would make two functions more for each request.
+    reply.raw.on('close', () => {
+      onClosed();
       // A child keeps the level it was made with; that of its parent can be changed.
       if (!log.isLevelEnabled('info')) return;
       const { raw } = reply;

@@ -39,7 +39,8 @@ const page =
       return await step(call, leaving.signal);
     } catch (thrown) {
       const fault = asProblem(thrown);
-      if (fault.status >= 500) request.log.error({ err: fault.cause ?? fault }, 'an OAuth page failed');
+      if (fault.status >= 500)
+        request.log.error({ requestId: request.id, err: fault.cause ?? fault }, 'an OAuth page failed');
       const provider = fault.details?.provider;
       const again = typeof provider === 'string' ? `/oauth/redirect/${encodeURIComponent(provider)}` : undefined;
       return sendFault(request, reply, fault, again);

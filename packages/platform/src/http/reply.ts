@@ -1,4 +1,4 @@
-/** What every answer carries: headers that keep browsers from storing, sniffing or framing it; `!head`; files. */
+/** How answers go out: `!head`, `Allow`, errors, files. What every answer carries is kit's (answer-headers.ts). */
 import { Readable } from 'node:stream';
 import type { Render } from '@parley/kit/http/errors.ts';
 import { StoreUnavailable } from '@parley/kit/store/store.ts';
@@ -15,21 +15,11 @@ export type Download = {
   readonly type: string;
 };
 
-const JSON_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** A stored file can be a page: it gets no scripts, no forms and an origin of its own. */
 const FILE_POLICY = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'";
-const REST = '/rest/';
 
-/** Adds the headers of all answers, and makes `POST …!head` an answer without a body. */
+/** Names LOOKUP in `Allow` as callers know it, and makes `POST …!head` an answer without a body. */
 export const prepareReplies = (app: FastifyInstance): void => {
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-content-type-options', 'nosniff');
-    if (request.url.startsWith(REST)) {
-      reply.header('cache-control', 'no-store');
-      reply.header('content-security-policy', JSON_POLICY);
-    }
-    done();
-  });
   app.addHook('onSend', (request, reply, payload, done) => {
     const allow = reply.getHeader('allow');
     if (typeof allow === 'string') reply.header('allow', allow.replace(ROUTED_LOOKUP, 'LOOKUP'));

@@ -52,7 +52,7 @@ const connect = async (parts: DialectParts, call: Call<Caller>): Promise<void> =
       place,
       limits: realtime.limits,
       draining: drainingOf(request.server).signal,
-      log: request.log,
+      log: request.log.child({ requestId: request.id }),
       gaEvents: parts.gaEvents,
       createDialogue: (session, { send, onAudio, nowMs }) =>
         createDialogue({

@@ -55,7 +55,11 @@ export const streamTranscription = async (
     if (!later.isOpen()) throw thrown;
     if (call.signal.aborted) return async () => call.reply;
     const problem = asProblem(thrown);
-    if (problem.status >= 500) call.request.log.error({ code: problem.code, err: problem.cause ?? problem }, 'problem');
+    if (problem.status >= 500)
+      call.request.log.error(
+        { requestId: call.request.id, code: problem.code, err: problem.cause ?? problem },
+        'problem',
+      );
     return finish({ event: 'error', data: { error: compatErrorOf(problem, '') } });
   } finally {
     later.cancel();
