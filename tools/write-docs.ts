@@ -32,6 +32,7 @@ const showBytes = (size: number): string => {
 
 const showDefault = ({ kind, fallback }: Setting<unknown>): string => {
   if (kind === 'duration') return showDuration(fallback as number);
+  if (kind === 'durations') return (fallback as readonly number[]).map(showDuration).join(', ') || '(none)';
   if (kind === 'size') return showBytes(fallback as number);
   if (Array.isArray(fallback)) return fallback.join(', ') || '(none)';
   if (typeof fallback === 'object' && fallback !== null) {
@@ -50,7 +51,7 @@ const rowsOf = (section: string, declaration: Declaration, shared: boolean): str
   Object.entries(declaration)
     .filter(([, setting]) => setting.shared === shared)
     .map(([key, setting]) => {
-      const names = [...setting.env, envNameOf(section, key, setting.shared)];
+      const names = [...new Set([...setting.env, envNameOf(section, key, setting.shared)])];
       const cells = [
         `\`${key}\``,
         names.map((name) => `\`${name}\``).join(', '),
@@ -71,8 +72,8 @@ const page = [
   'A setting comes from, in this order: `--set KEY=VALUE` on the command line, the environment, `parley.yaml` (or the file',
   'that `--config` or `PARLEY_CONFIG` names), its default. In the file, shared settings stand at the top, the others under',
   '`speech:`, `platform:` or `supervisor:`; on the command line their keys begin with that word and a dot. An empty variable counts as',
-  'not set. Durations are written `500ms`, `30s`, `15m`, `4h`, `30d`; sizes `512 MiB`. `npm start -- config check` prints what',
-  'is in force, without secrets.',
+  'not set. Durations are written `500ms`, `30s`, `15m`, `4h`, `30d`, a bare number is seconds; sizes `512 MiB`. `npm start --',
+  'config check` prints what is in force, without secrets.',
   '',
   '```yaml',
   'host: 0.0.0.0',

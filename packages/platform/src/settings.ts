@@ -3,12 +3,12 @@ import { bytes, choice, duration, durations, flag, int, list, text } from '@parl
 import type { Declaration, Settings } from '@parley/kit/settings.ts';
 
 export const PLATFORM_SETTINGS = {
-  data_dir: text('./data', 'Folder of everything that must outlive a restart.', { shared: true }),
+  data_dir: text('./data', 'Folder for everything Parley keeps.', { shared: true }),
   host: text('127.0.0.1', 'Address to listen on.', { shared: true }),
   port: int(8080, 'Port to listen on; 0 takes a free one.', { min: 0, max: 65_535 }),
   'storage.url': text(
     '',
-    'Where rows are kept: postgres://… or the path of a SQLite file; empty is platform.sqlite in the data folder.',
+    'postgres://… keeps rows in PostgreSQL; empty keeps them in files of the data folder, one for each service. A path is the SQLite file of one service that runs alone.',
     {
       shared: true,
       secret: true,

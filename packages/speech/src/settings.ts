@@ -13,10 +13,14 @@ const MODEL_ALIASES = Object.fromEntries(
 export const SPEECH_SETTINGS = {
   data_dir: text('./data', 'Folder for everything Parley keeps.', { shared: true }),
   host: text('127.0.0.1', 'Address to listen on.', { shared: true }),
-  'storage.url': text('', 'postgres://… keeps rows in PostgreSQL; empty keeps them in a file of the data folder.', {
-    shared: true,
-    secret: false,
-  }),
+  'storage.url': text(
+    '',
+    'postgres://… keeps rows in PostgreSQL; empty keeps them in files of the data folder, one for each service. A path is the SQLite file of one service that runs alone.',
+    {
+      shared: true,
+      secret: false,
+    },
+  ),
   'spool.url': text(
     '',
     'Where uploads of jobs wait: s3://bucket/prefix, or file:///folder (or a path) that all instances see; empty is a folder of the data folder.',
@@ -73,7 +77,10 @@ export const SPEECH_SETTINGS = {
   'audio.max_duration': duration('4h', 'Longest recording.'),
   'audio.channel_mode': choice(['downmix', 'first', 'split'], 'downmix', 'What is done with several channels.'),
   'audio.max_split_channels': int(2, 'Most channels that are transcribed one by one.', { min: 1, max: 8 }),
-  'audio.media_processes': int(0, 'Processes that decode audio.', { min: 0, max: 64 }),
+  'audio.media_processes': int(0, 'Processes that decode audio; 0 is one for each core, at most 4.', {
+    min: 0,
+    max: 64,
+  }),
   'vad.enabled': flag(true, 'Look for speech and leave silence out.'),
   'vad.model': choice(
     ['auto', 'webrtc', 'silero'],
@@ -87,9 +94,15 @@ export const SPEECH_SETTINGS = {
   'asr.models_dir': text('', 'Folder of models; empty is models in the data folder.'),
   'asr.default_model': text('', 'Model for requests that name none.'),
   'asr.default_models': map({}, 'Default model by language, as in ru=gigaam-v3-ctc-punct-ru.'),
-  'asr.max_resident_models': int(0, 'Most models in memory at once.', { min: 0, max: 64 }),
-  'asr.max_model_rss_mb': int(0, 'Memory for models, MiB.', { min: 0 }),
-  'asr.inference_slots': int(0, 'Segments in flight on one model.', { min: 0, max: 256 }),
+  'asr.max_resident_models': int(0, 'Most models in memory at once; 0 is what their memory holds, at most 6.', {
+    min: 0,
+    max: 64,
+  }),
+  'asr.max_model_rss_mb': int(0, "Memory for models, MiB; 0 is half of the machine's, from 1024 to 16384.", { min: 0 }),
+  'asr.inference_slots': int(0, 'Segments in flight on one model; 0 is one more than there are cores.', {
+    min: 0,
+    max: 256,
+  }),
   'asr.num_threads': int(1, 'Threads within one segment; more than 1 lowers throughput.', { min: 1, max: 64 }),
   'asr.idle_ttl': duration('15m', 'A model nobody used for this long leaves memory.'),
   'asr.acquire_timeout': duration('30s', 'Longest wait for a model to be loaded.'),
@@ -111,7 +124,7 @@ export const SPEECH_SETTINGS = {
   'jobs.max_processing_time': duration('30m', 'Longest time one request or one attempt at a job may take.'),
   'jobs.queue_size': int(100, 'Most jobs that may wait.', { min: 1, max: 1_000_000 }),
   'jobs.max_queued_bytes': bytes('4GiB', 'Most bytes of audio that jobs not yet over may hold.'),
-  'jobs.max_concurrent': int(0, 'Jobs that run at once.', { min: 0, max: 64 }),
+  'jobs.max_concurrent': int(0, 'Jobs that run at once; 0 is one for each core, at most 8.', { min: 0, max: 64 }),
   'jobs.max_attempts': int(3, 'How often a job is begun before it counts as failed.', { min: 1, max: 100 }),
   'jobs.max_queue_wait': duration('24h', 'A job that waited longer for its start expires.'),
   'jobs.history_ttl': duration('720h', 'How long jobs that are over are kept.'),
@@ -130,7 +143,10 @@ export const SPEECH_SETTINGS = {
   ),
   'realtime.model': text('', 'Model of realtime sessions that name none; empty is the best streaming one installed.'),
   'realtime.final_model': text('', 'Offline model that hears each utterance again for its final text; empty is none.'),
-  'realtime.max_sessions': int(0, 'Realtime sessions at once.', { min: 0, max: 10_000 }),
+  'realtime.max_sessions': int(0, 'Realtime sessions at once; 0 is 16 for each core, from 16 to 256.', {
+    min: 0,
+    max: 10_000,
+  }),
   'realtime.max_buffered_seconds': number(30, 'Audio a realtime client may be ahead of the engine, s.', {
     min: 1,
     max: 600,
