@@ -114,12 +114,20 @@ const REDACTED = '[redacted]';
 
 const isEmpty = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0);
 
-/** A URL with the password of its user part struck out; text that is no URL comes back as it is. */
+/** A URL with the password of its user part struck out; other text, and a URL without one, comes back as it is. */
 const redactUrl = (value: string): string => {
-  if (!URL.canParse(value)) return value;
-  const url = new URL(value);
-  if (url.password !== '') url.password = 'redacted';
+  const url = URL.parse(value);
+  if (!url || url.password === '') return value;
+  url.password = 'redacted';
   return url.href;
+};
+
+/** The same for every text of a list or a mapping. */
+const redactUrls = (value: unknown): unknown => {
+  if (typeof value === 'string') return redactUrl(value);
+  if (Array.isArray(value)) return value.map(redactUrls);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, redactUrls(each)]));
 };
 
 /**
@@ -133,7 +141,7 @@ export const printSettings = <D extends Declaration>(
   const tree: Record<string, unknown> = {};
   for (const [key, declared] of Object.entries(declaration)) {
     const value = settings.values[key];
-    const shown = declared.secret && !isEmpty(value) ? REDACTED : typeof value === 'string' ? redactUrl(value) : value;
+    const shown = declared.secret && !isEmpty(value) ? REDACTED : redactUrls(value);
     placeAt(tree, key.split('.'), shown);
   }
   return { ...tree, _sources: { ...settings.sources } };
