@@ -21,3 +21,15 @@ describe('a token bucket', () => {
     assert.deepEqual([bucket.take('a', 3), bucket.take('a')], [0, 500]);
   });
 });
+
+describe('the keys of a token bucket', () => {
+  it('are as many as it may hold: the one unused for longest is forgotten', () => {
+    const clock = heldClock();
+    const bucket = createTokenBucket({ ratePerSec: 1, burst: 1, maxKeys: 2, now: clock.now });
+    assert.deepEqual([bucket.take('a'), bucket.take('b')], [0, 0]);
+    assert.ok(bucket.take('a') > 0, 'used again, so the other is the older one');
+    assert.equal(bucket.take('c'), 0);
+    assert.ok(bucket.take('a') > 0);
+    assert.equal(bucket.take('b'), 0);
+  });
+});
