@@ -18,8 +18,8 @@ const REDACTED = [
   '*.secret',
 ];
 
-/** Lines of one turn of the event loop are written together, or earlier when there are this many bytes of them. */
-const MAX_HELD_BYTES = 8 * 1024;
+/** Lines of one turn of the event loop are written together, or earlier when there are this many characters of them. */
+const MAX_HELD_CHARS = 8 * 1024;
 const WARN = pino.levels.values.warn!;
 
 /**
@@ -28,11 +28,14 @@ const WARN = pino.levels.values.warn!;
  * be lost is the ordinary lines of the very turn in which the process is killed.
  */
 const createLines = (): DestinationStream => {
-  const out = pino.destination({ dest: 2, sync: true, minLength: MAX_HELD_BYTES });
-  let isDue = false;
+  const out = pino.destination({ dest: 2, sync: true });
+  let held = '';
   const flush = (): void => {
-    isDue = false;
-    out.flushSync();
+    // A warning may have taken them along.
+    if (held === '') return;
+    const lines = held;
+    held = '';
+    out.write(lines);
   };
   process.on('exit', flush);
   return {
@@ -40,12 +43,9 @@ const createLines = (): DestinationStream => {
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string): void {
-      out.write(line);
-      if (this.lastLevel >= WARN) flush();
-      else if (!isDue) {
-        isDue = true;
-        setImmediate(flush);
-      }
+      if (held === '') setImmediate(flush);
+      held += line;
+      if (this.lastLevel >= WARN || held.length > MAX_HELD_CHARS) flush();
     },
   } as DestinationStream & { lastLevel: number };
 };
