@@ -192,7 +192,7 @@ const addGate = (app: FastifyInstance, codes: HttpCodes, limits: ServerLimits): 
   const gateFault = (request: FastifyRequest, reply: FastifyReply): Error | undefined => {
     const { raw } = request;
     if (draining.signal.aborted) return httpProblem(codes, 'draining');
-    if (Buffer.byteLength(request.originalUrl) > limits.maxUriBytes) return httpProblem(codes, 'uriTooLong');
+    if (request.originalUrl.length > limits.maxUriBytes) return httpProblem(codes, 'uriTooLong');
     if (raw.httpVersion === '1.1' && raw.headers.host === undefined && raw.headers[':authority'] === undefined) {
       return httpProblem(codes, 'badRequest', 'The Host header is missing.');
     }
