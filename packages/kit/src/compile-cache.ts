@@ -3,10 +3,11 @@
  * thread the stripper (some 20 MiB) and most of a start. It is code that will run, so it lies only where nobody else
  * can write: beside the installed packages where the installation made it and is ours, else in the data folder.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeWritableFolder } from './folder.ts';
 
 /** Where `tools/warm-compile-cache.ts` leaves what it made, from the root of the installation. */
 export const INSTALLED_CACHE = fileURLToPath(
@@ -27,7 +28,7 @@ export const placeOfCache = (dataDir: string, installed = INSTALLED_CACHE): stri
   isOwn(installed) ? installed : join(dataDir, 'compile-cache');
 
 /** Turns the cache on for this process. `dataDir`: made, with access for us alone, when it is not there. */
-export const useCompileCache = (dataDir: string): void => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+export const useCompileCache = async (dataDir: string): Promise<void> => {
+  await makeWritableFolder('data_dir', dataDir);
   enableCompileCache(placeOfCache(dataDir));
 };

@@ -13,7 +13,7 @@ export const PLATFORM_SERVICE: Service<typeof PLATFORM_SETTINGS> = {
   declaration: PLATFORM_SETTINGS,
   logLevel: (values) => values['log.level'],
   start: async (settings, log, _signal, around) => {
-    useCompileCache(settings.values.data_dir);
+    await useCompileCache(settings.values.data_dir);
     const { startPlatform } = await import('./start.ts');
     const running = await startPlatform(settings, log, { ...around, env: processEnvironment() });
     flushCompileCache();

@@ -1,13 +1,13 @@
 /** The composition of the platform: every part is made here, in order, and disposed in reverse. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '@parley/kit/clock.ts';
+import { makeNamedFolder, makeWritableFolder } from '@parley/kit/folder.ts';
 import type { RequestWatcher } from '@parley/kit/http/request-log.ts';
 import { createServer, listen } from '@parley/kit/http/server.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Surroundings } from '@parley/kit/service.ts';
 import type { Settings } from '@parley/kit/settings.ts';
-import { openStore } from '@parley/kit/store/open.ts';
+import { isPostgres, openStore } from '@parley/kit/store/open.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Auth, openAuth } from './auth/auth.ts';
 import { type DbAccounts, openDbAccounts } from './db-accounts/db-accounts.ts';
@@ -70,10 +70,11 @@ export const startPlatform = async (
 ): Promise<RunningPlatform> => {
   const { values } = settings;
   await using stack = new AsyncDisposableStack();
-  mkdirSync(values.data_dir, { recursive: true, mode: 0o700 });
+  await makeWritableFolder('data_dir', values.data_dir);
   const nodes = stack.use(openNodes(around.line, log));
   const observed = await openObserved({ values, version: VERSION, env: around.env ?? {}, log }, stack);
   const place = values['storage.url'] || join(values.data_dir, 'platform.sqlite');
+  if (!isPostgres(place)) await makeNamedFolder('storage.url', dirname(place));
   const store = observed.observe(stack.use(await openStore(place, log)));
   const platform = stack.use(await openPlatform(values, store, log));
   await firstRun(platform, {

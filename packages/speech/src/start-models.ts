@@ -1,5 +1,6 @@
 /** Composition of everything about models: what is on disk, what can be had, what is in memory. */
 import { join, resolve } from 'node:path';
+import { makeNamedFolder } from '@parley/kit/folder.ts';
 import type { Log } from '@parley/kit/log.ts';
 import type { Tracing } from '@parley/kit/tracing.ts';
 import { problem } from './core/codes.ts';
@@ -34,6 +35,9 @@ export const dataDirOf = ({ values }: SpeechSettings): string => resolve(values.
 const modelsDirOf = (settings: SpeechSettings): string =>
   resolve(settings.values['asr.models_dir'] || join(dataDirOf(settings), 'models'));
 
+/** Models are no secret; who may read them the operator's mask decides. */
+const MODELS_FOLDER = 0o777;
+
 export type ModelsHouse = {
   readonly measures: SpeechMeasures;
   readonly tracing: Tracing;
@@ -53,6 +57,8 @@ export const openModels = async (
   const dataDir = dataDirOf(settings);
   const closing = new AbortController();
   stack.defer(() => closing.abort());
+  await makeNamedFolder('data_dir', dataDir);
+  await makeNamedFolder('asr.models_dir', modelsDirOf(settings), MODELS_FOLDER);
   const installed = await openInstalled({ modelsDir: modelsDirOf(settings), dataDir, log });
   const choices = await openChoices(dataDir);
   const catalog = await openCatalog({

@@ -1,7 +1,8 @@
 /** The composition of the speech service: every part is made here, in order, and disposed in reverse. */
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { makeNamedFolder, makeWritableFolder } from '@parley/kit/folder.ts';
 import { mount } from '@parley/kit/http/endpoint.ts';
 import type { ListenAt } from '@parley/kit/http/place.ts';
 import { createServer, drainingOf, type Listening, listen, type ServerOptions } from '@parley/kit/http/server.ts';
@@ -9,7 +10,7 @@ import { acceptSockets } from '@parley/kit/http/socket.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { measureCommits, measureRequests, NO_METRICS } from '@parley/kit/metrics.ts';
 import { printSettings } from '@parley/kit/settings.ts';
-import { openStore } from '@parley/kit/store/open.ts';
+import { isPostgres, openStore } from '@parley/kit/store/open.ts';
 import { openTracing } from '@parley/kit/tracing.ts';
 import type { FastifyInstance } from 'fastify';
 import { startMedia } from './audio/media.ts';
@@ -64,10 +65,11 @@ export const startSpeech = async (
   options: StartOptions = {},
 ): Promise<RunningService> => {
   await using stack = new AsyncDisposableStack();
+  const place = await preparePlace(settings);
   const tracing = stack.use(await openTracing('speech', packageVersion(), options.env ?? {}, log));
   const metrics = await openSpeechMetrics(settings, log, stack);
   const measures = createMeasures(metrics);
-  const store = measureCommits(metrics, stack.use(await openStore(storePlaceOf(settings), log)));
+  const store = measureCommits(metrics, stack.use(await openStore(place, log)));
   const guardParts = await openGuards(settings, { store, log, terminal: options.terminal }, stack);
   const modelParts = await openModels(settings, log, stack, { measures, tracing, proxyEnv: options.proxyEnv });
   const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
@@ -132,8 +134,13 @@ export const startSpeech = async (
   return { url: listening.url, port: listening.port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
-const storePlaceOf = (settings: SpeechSettings): string =>
-  settings.values['storage.url'] || join(dataDirOf(settings), 'speech.sqlite');
+/** Makes the folders that everything else lies in. Answers where the Store is. */
+const preparePlace = async (settings: SpeechSettings): Promise<string> => {
+  await makeWritableFolder('data_dir', dataDirOf(settings));
+  const place = settings.values['storage.url'] || join(dataDirOf(settings), 'speech.sqlite');
+  if (!isPostgres(place)) await makeNamedFolder('storage.url', dirname(place));
+  return place;
+};
 
 /** The folder uploads arrive in, empty: what an earlier process was receiving when it died has no owner any more. */
 const openUploads = async (dataDir: string): Promise<string> => {

@@ -7,6 +7,7 @@ import { createWriteStream } from 'node:fs';
 import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeWritableFolder } from '@parley/kit/folder.ts';
 import { isPostgres } from '@parley/kit/store/open.ts';
 import { restoreStore } from '@parley/kit/store/open-snapshot.ts';
 import { placeBelow, readArchive, skipFile } from './archive.ts';
@@ -25,7 +26,7 @@ export const putBack = async (places: Places, archive: string): Promise<Manifest
   const manifest = await verifyBackup(archive);
   await refuseFilled(places);
   const stores = manifest.stores.map((saved) => ({ saved, place: placeOf(saved, places) }));
-  await mkdir(places.dataDir, { recursive: true, mode: 0o700 });
+  await makeWritableFolder('data_dir', places.dataDir);
   const staging = join(places.dataDir, `.restore-${randomUUID()}`);
   await mkdir(staging, { mode: 0o700 });
   try {

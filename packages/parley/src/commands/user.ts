@@ -3,11 +3,12 @@
  * platform's own writer and with its journal, since nobody can sign in; so with SQLite the platform must be stopped.
  */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { makeNamedFolder } from '@parley/kit/folder.ts';
 import { createLog } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
-import { openStore } from '@parley/kit/store/open.ts';
+import { isPostgres, openStore } from '@parley/kit/store/open.ts';
 import { createSystemCaller } from '@parley/platform/auth/system-caller.ts';
 import { openPlatform } from '@parley/platform/platform.ts';
 import { readInput } from '@parley/platform/rest/draft.ts';
@@ -37,7 +38,9 @@ export const userCommand: Command = {
 const reset = async ({ line, out }: CommandContext, login: string | undefined, name?: string): Promise<void> => {
   const { values } = readSettings(PLATFORM_SETTINGS, { section: 'platform', ...line });
   const log = createLog('user', 'warn');
-  await using store = await openStore(values['storage.url'] || join(values.data_dir, 'platform.sqlite'), log);
+  const place = values['storage.url'] || join(values.data_dir, 'platform.sqlite');
+  if (!isPostgres(place)) await makeNamedFolder(values['storage.url'] ? 'storage.url' : 'data_dir', dirname(place));
+  await using store = await openStore(place, log);
   await using platform = await openPlatform(values, store, log);
   const { engine, resources } = platform;
   const domain = name === undefined ? engine.domains.master : await engine.domains.open(name);

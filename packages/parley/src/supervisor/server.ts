@@ -2,9 +2,9 @@
  * One server of an installation: its supervisor runs what the configuration in force says, tells its platform nodes of
  * every node there is, and does what they, or other servers, ask. With PostgreSQL it joins the other servers.
  */
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { CommandLine } from '@parley/kit/command-line.ts';
+import { makeWritableFolder } from '@parley/kit/folder.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { type Cluster, joinCluster } from '@parley/platform/nodes/cluster.ts';
@@ -47,7 +47,7 @@ const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const { settings, log } = options;
   await using stack = new AsyncDisposableStack();
-  mkdirSync(settings.data_dir, { recursive: true, mode: 0o700 });
+  await makeWritableFolder('data_dir', settings.data_dir);
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
   const sockets = stack.use(createSockets(!settings.one_process));

@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { makeFolders } from '@parley/kit/folder.ts';
 import { createToken } from '@parley/kit/ids.ts';
 import { problem } from '../codes.ts';
 
@@ -35,7 +36,7 @@ export const openFiles = (folder: string): Files => {
   return {
     put: async (place, stream, { name, type }) => {
       const home = pathOf(place);
-      await onDisk(mkdir(home, { recursive: true, mode: 0o700 }));
+      await onDisk(makeFolders(home));
       const temporary = join(home, `.${createToken(9)}`);
       try {
         const { size, md5 } = await writeSynced(temporary, stream);

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeNamedFolder } from '@parley/kit/folder.ts';
 import { atPlace, type Spool } from './spool.ts';
 
 const FOLDER_MODE = 0o700;
@@ -21,7 +22,7 @@ const PLACE_PAUSE_MS = 20;
  */
 export const openFolderSpool = async (dir: string, placeFile?: string): Promise<Spool> => {
   const isShared = placeFile === undefined;
-  await mkdir(dir, { recursive: true, mode: FOLDER_MODE });
+  await makeNamedFolder('spool.url', dir);
   if (!isShared) await chmod(dir, FOLDER_MODE);
   const pathOf = (jobId: string): string => join(dir, jobId);
   return {

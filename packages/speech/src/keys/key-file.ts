@@ -4,9 +4,10 @@
  * environment variable which still names one does not bring it back.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeNamedFolder } from '@parley/kit/folder.ts';
 import { sha256Hex } from '@parley/kit/ids.ts';
 import type { Priority } from '../core/types.ts';
 
@@ -127,7 +128,7 @@ export type Changed<T> = { readonly file?: KeyFile; readonly result: T };
 export const keyFileBook = (path: string): KeyBook => ({
   read: () => readKeyFile(path),
   change: async (change) => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeNamedFolder('auth.keys_file', dirname(path));
     const unlock = await lock(`${path}.lock`);
     try {
       const current = await readKeyFile(path);
