@@ -5,6 +5,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../log.ts';
 import { asProblem, Problem } from '../problem.ts';
+import type { ProblemLog } from './problem-log.ts';
 
 /** What a renderer may know of the request. `path` has no query; it is `/` when the request could not be read. */
 export type RequestFacts = {
@@ -121,26 +122,24 @@ export const toBody = (body: unknown): string => (typeof body === 'string' ? bod
 /** The path of a request target, without its query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] || '/';
 
-export type ErrorParts = { readonly render: Render; readonly codes: HttpCodes; readonly log: Log };
+export type ErrorParts = {
+  readonly render: Render;
+  readonly codes: HttpCodes;
+  readonly log: Log;
+  readonly tell: ProblemLog;
+};
 
-/** Answers with a problem, and logs what only we may see: the cause of a 5xx. */
+/** Answers with a problem, and tells the log what only we may see. */
 export const sendProblem = (
   parts: ErrorParts,
   problem: Problem,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void => {
-  logProblem(parts.log, problem, request.id);
+  parts.tell(problem, request.id);
   const facts = { path: pathOf(request.url), method: request.method, requestId: request.id };
   const rendered = renderSafely(parts.render, problem, facts, parts.log);
   reply.code(rendered.status).headers(rendered.headers).send(toBody(rendered.body));
-};
-
-const logProblem = (log: Log, problem: Problem, requestId: string): void => {
-  const facts = { requestId, code: problem.code, status: problem.status };
-  if (problem.status >= 500 && problem.status !== 501)
-    log.error({ ...facts, err: problem.cause ?? problem }, 'problem');
-  else log.debug(facts, 'problem');
 };
 
 /** Fastify's error handler. */

@@ -23,6 +23,7 @@ import {
   toHttpProblem,
 } from './errors.ts';
 import { goBehind, type ListenAt, type Opened, openPort } from './place.ts';
+import { createProblemLog } from './problem-log.ts';
 import { createRequestId } from './request-id.ts';
 import { addRequestLog, type RequestWatcher } from './request-log.ts';
 import { createRouteTable } from './route-table.ts';
@@ -86,7 +87,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   const { log } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const codes = { ...DEFAULT_CODES, ...options.codes };
-  const parts: ErrorParts = { log, codes, render: options.render };
+  const parts: ErrorParts = { log, codes, render: options.render, tell: createProblemLog(log) };
   const app = fastify({
     ...nodeOptions(options, limits),
     loggerInstance: log,

@@ -55,11 +55,9 @@ export const streamTranscription = async (
     if (!later.isOpen()) throw thrown;
     if (call.signal.aborted) return async () => call.reply;
     const problem = asProblem(thrown);
-    if (problem.status >= 500)
-      call.request.log.error(
-        { requestId: call.request.id, code: problem.code, err: problem.cause ?? problem },
-        'problem',
-      );
+    const facts = { requestId: call.request.id, code: problem.code };
+    if (problem.status === 503) call.request.log.warn({ ...facts, reason: problem.message }, 'refused for now');
+    else if (problem.status >= 500) call.request.log.error({ ...facts, err: problem.cause ?? problem }, 'problem');
     return finish({ event: 'error', data: { error: compatErrorOf(problem, '') } });
   } finally {
     later.cancel();
