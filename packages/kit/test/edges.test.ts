@@ -39,6 +39,15 @@ const start = async (spoolDir = tmpdir()): Promise<Listening> => {
     { ...common, method: 'POST', path: '/echo', handle: () => 'taken' },
     {
       ...common,
+      method: 'GET',
+      path: '/fails/:status',
+      handle: ({ request }) => {
+        const { status } = request.params as { status: string };
+        throw new Problem({ code: 'no', status: Number(status), message: 'No.' });
+      },
+    },
+    {
+      ...common,
       method: 'POST',
       path: '/octets',
       handle: async ({ request }) => (await readOctets(request, { spoolDir, maxBytes: 1000 })).remove(),
@@ -91,6 +100,22 @@ describe('a JSON body', () => {
       });
     };
     assert.deepEqual([await send(server, withKeys(10_000)), await send(server, withKeys(10_001))], [200, 400]);
+  });
+});
+
+describe('a refusal', () => {
+  it('says when to come again where coming again makes sense', async () => {
+    const server = await start();
+    for (const [status, seconds] of [
+      [429, '5'],
+      [503, '5'],
+      [400, null],
+      [500, null],
+    ] as const) {
+      const answer = await fetch(`${server.url}/fails/${status}`);
+      await answer.body?.cancel();
+      assert.deepEqual([answer.status, answer.headers.get('retry-after')], [status, seconds]);
+    }
   });
 });
 

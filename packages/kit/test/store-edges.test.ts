@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
+import { Problem } from '@parley/kit/problem.ts';
 import { type Change, Conflict, FeedGone } from '@parley/kit/store/store.ts';
 import { createSqliteDatabase, eachStore } from '@parley/kit/testing/each-store.ts';
 import { failOnLeaks } from '@parley/kit/testing/leaks.ts';
@@ -50,6 +51,32 @@ eachStore((driver) => {
       );
     }
     assert.equal((await store.claim('d', 'q', { ...claim, owner: 'you' }))[0]?.attempt, 2);
+  });
+
+  it('asks for no more at once than it may, and in one way at a time', async () => {
+    await using database = await driver.createDatabase();
+    const store = await database.open();
+    await store.commit('d', [put('a'), put('b')]);
+    const among = (count: number) =>
+      store.query('d', 'user', {
+        where: [{ path: 'x', op: 'in', values: Array.from({ length: count }, (_, n) => `${n}`) }],
+      });
+    assert.deepEqual(await among(10_000), []);
+    await assert.rejects(among(10_001), (thrown) => thrown instanceof Problem && thrown.param === 'values');
+    const conditions = (count: number) =>
+      store.query('d', 'user', {
+        where: Array.from({ length: count }, () => ({ path: 'x', op: '=', value: 1 }) as const),
+      });
+    await assert.rejects(conditions(1001), (thrown) => thrown instanceof Problem && thrown.param === 'where');
+    const order = [{ path: 'x', direction: 'asc' }] as const;
+    await assert.rejects(
+      store.query('d', 'user', { afterId: 'a', order }),
+      (thrown) => thrown instanceof Problem && thrown.param === 'afterId',
+    );
+    assert.deepEqual(
+      (await store.query('d', 'user', { afterId: 'a', order: [] })).map(({ id }) => id),
+      ['b'],
+    );
   });
 
   it('gives an item at the very moment it is ready, or its lease is over', async () => {
