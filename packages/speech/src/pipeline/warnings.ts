@@ -7,7 +7,7 @@ import type { ChannelMode, ModelInfo, TranscriptionRequest, Warning, WarningCode
 import type { EngineFacts } from '../recognizer/recognizer.ts';
 import { hasNumberRules } from './itn.ts';
 
-/** Warnings that mean the answer is less than what was asked (docs/speech-api.md, warnings marked D). */
+/** Warnings that mean the answer is less than what was asked (docs/speech-api.md: marked *Strict*). */
 const DEGRADING: ReadonlySet<WarningCode> = new Set([
   'word_timestamps_unavailable',
   'hotwords_unavailable',
