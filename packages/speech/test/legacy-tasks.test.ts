@@ -1,6 +1,7 @@
 /** Legacy tasks and language detection: on the real service, and their states one by one on a scripted one. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '@parley/kit/testing/wait.ts';
 import { problem } from '../src/core/codes.ts';
 import type { JobRecord } from '../src/core/job-record.ts';
 import type { Jobs, Speech } from '../src/core/speech.ts';
@@ -103,7 +104,7 @@ describe('tasks', () => {
     const answer = await client.get(`/asr_task/${foreignId}`);
     assert.deepEqual([answer.status, answer.detail()], [404, { message: 'task not found', code: 'job_not_found' }]);
     await (await speech.fetch(`/api/v1/jobs/${foreignId.split('~')[0]}/events`, { key: ADMIN_KEY })).text();
-    assert.deepEqual(await speech.spooled(), []);
+    await eventually('the uploads to go', async () => (await speech.spooled()).length === 0);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeAlaw, decodePcm16, decodeUlaw, toFloats, toInt16 } from './pcm.ts';
+import { createDuration, decodeAlaw, decodePcm16, decodeUlaw, toFloats, toInt16 } from './pcm.ts';
 
 describe('pcm', () => {
   it('expands G.711 to the values of the recommendation', () => {
@@ -20,5 +20,13 @@ describe('pcm', () => {
   it('rounds, clips and clears what is no number', () => {
     const floats = Float32Array.of(0.6 / 32_768, -0.6 / 32_768, 0.4 / 32_768, 2, -2, Number.NaN, Infinity, -Infinity);
     assert.deepEqual([...toInt16(floats)], [1, -1, 0, 32_767, -32_768, 0, 32_767, -32_768]);
+  });
+
+  it('knows the length of a recording however it was cut, also when its rate changes', () => {
+    const tenths = createDuration();
+    const seen = Array.from({ length: 10 }, () => tenths.add(1600, 16_000));
+    assert.equal(seen.at(-1), 1);
+    assert.equal(tenths.add(44_100, 44_100), 2);
+    assert.equal(tenths.add(11_025, 44_100), 2.25);
   });
 });

@@ -62,3 +62,22 @@ export const toInt16 = (floats: Float32Array): Int16Array => {
   }
   return samples;
 };
+
+/**
+ * Adds up the length of blocks of samples; `add` answers the seconds so far. Samples are counted, because seconds that
+ * are added up piece by piece depend on where a recording happened to be cut.
+ */
+export const createDuration = (): { add(samples: number, rateHz: number): number } => {
+  let [beforeSec, samples, rateHz] = [0, 0, 1];
+  return {
+    add: (more, atHz) => {
+      if (atHz !== rateHz) {
+        beforeSec += samples / rateHz;
+        samples = 0;
+        rateHz = atHz;
+      }
+      samples += more;
+      return beforeSec + samples / rateHz;
+    },
+  };
+};

@@ -7,6 +7,7 @@ import type { AudioSegment, AudioSummary, MediaOptions } from './audio.ts';
 import { bandOf } from './band.ts';
 import { type Channel, createChannel, type Piece } from './channel.ts';
 import { type Decoding, openRecording } from './decode.ts';
+import { createDuration } from './pcm.ts';
 import { createResampler, type Resampler } from './resample.ts';
 import { openSource } from './source.ts';
 import { openDetectors } from './voice-activity.ts';
@@ -179,6 +180,7 @@ export const readRecording = async (
   await using source = await openSource(path);
   const decode = createStopwatch();
   const decoding = await openRecording(source, options, signal);
+  const duration = createDuration();
   let durationSec = 0;
   let first: Block | undefined;
   let line: Awaited<ReturnType<typeof startLine>> | undefined;
@@ -187,7 +189,7 @@ export const readRecording = async (
       signal.throwIfAborted();
       first ??= block;
       line ??= await startLine(first, decoding, options, sink);
-      durationSec += block.channels[0]!.length / block.rate;
+      durationSec = duration.add(block.channels[0]!.length, block.rate);
       if (durationSec > options.maxDurationSec + DURATION_SLACK_SEC)
         throw problem('duration_exceeded', `The audio is longer than ${options.maxDurationSec} s.`, { param: 'file' });
       await line.take(block);
