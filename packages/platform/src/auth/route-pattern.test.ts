@@ -128,3 +128,20 @@ describe('compiled routes', () => {
     fc.assert(fc.property(rules, (list) => assert.ok(isCovered(list, list))));
   });
 });
+
+describe('the ends of patterns', () => {
+  it('are no way to more: an exact path covers nothing below it', () => {
+    assert.ok(isCovered([rule('/a/b')], [rule('/a/b')]));
+    for (const granted of ['/a/b/*', '/a/b*', '/a/b/c', '/a/*', '/a/*/c']) {
+      assert.ok(!isCovered([rule('/a/b')], [rule(granted)]), granted);
+    }
+    assert.ok(isCovered([rule('/a/b*')], [rule('/a/b/*')]));
+    assert.ok(!isCovered([rule('/a/b/*')], [rule('/a/b*')]));
+    assert.ok(!isCovered([rule('/a/*/c')], [rule('/a/*/c/*')]));
+  });
+
+  it('match no empty segment in their middle', () => {
+    assert.ok(!allows([rule('/a/*/c')], 'GET', '/rest/v1/a//c'));
+    assert.ok(allows([rule('/a/*')], 'GET', '/rest/v1/a/'));
+  });
+});
