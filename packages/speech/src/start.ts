@@ -72,7 +72,9 @@ export const startSpeech = async (
   const store = measureCommits(metrics, stack.use(await openStore(place, log)));
   const guardParts = await openGuards(settings, { store, log, terminal: options.terminal }, stack);
   const modelParts = await openModels(settings, log, stack, { measures, tracing, proxyEnv: options.proxyEnv });
-  const media = stack.use(startMedia({ processes: sizeFor(settings).mediaProcesses, log }));
+  const media = stack.use(
+    startMedia({ processes: sizeFor(settings).mediaProcesses, folder: piecesDirOf(settings), log }),
+  );
   const state: State = { isChosen: false, versions: {} };
   const support = openSupport(settings, modelParts.installed, log, stack);
   const line = openLine(settings, modelParts, media, support, { measures, tracing, log });
@@ -141,6 +143,9 @@ const preparePlace = async (settings: SpeechSettings): Promise<string> => {
   if (!isPostgres(place)) await makeNamedFolder('storage.url', dirname(place));
   return place;
 };
+
+/** Where pieces of recordings lie on their way to an engine: emptied with the uploads, and in no backup like them. */
+const piecesDirOf = (settings: SpeechSettings): string => join(dataDirOf(settings), 'spool', 'uploads', 'pieces');
 
 /** The folder uploads arrive in, empty: what an earlier process was receiving when it died has no owner any more. */
 const openUploads = async (dataDir: string): Promise<string> => {

@@ -1,4 +1,5 @@
 /** What the audio stage gives and takes; the words shared by the main side (media.ts) and the child (media-process.ts). */
+import type { PieceFile } from '../core/piece.ts';
 import type { ChannelMode } from '../core/types.ts';
 
 export type MediaOptions = {
@@ -38,6 +39,9 @@ export type AudioSegment = {
   readonly speechProbability?: number;
 };
 
+/** The same with its samples in a file, or here where the file could not be written. */
+export type LaidSegment = Omit<AudioSegment, 'samples'> & { readonly samples: Int16Array | PieceFile };
+
 export type AudioSummary = {
   /** Sniffed container or codec: wav, mp3, flac, ogg, opus, m4a, webm, amr, … */
   readonly format: string;
@@ -60,8 +64,8 @@ export type AudioSummary = {
  * no faster than they are taken: at most a few seconds of audio wait. Both reject with a Problem (invalid_audio,
  * unsupported_media_type, duration_exceeded, invalid_request, inference_failed) or the signal's reason.
  */
-export type MediaStream = {
-  readonly segments: AsyncIterable<AudioSegment>;
+export type MediaStream<Piece extends LaidSegment = AudioSegment> = {
+  readonly segments: AsyncIterable<Piece>;
   readonly summary: Promise<AudioSummary>;
   /** Seconds decoded so far. */
   decodedSec(): number;
@@ -69,7 +73,16 @@ export type MediaStream = {
   readShare(): number;
 };
 
+/** A recording whose samples pass this process by. Disposing removes the files that are left. */
+export type LaidStream = MediaStream<LaidSegment> &
+  AsyncDisposable & {
+    /** Removes a segment's file: nobody will read it again. */
+    discard(segment: LaidSegment): void;
+  };
+
 /** A small pool of media processes. A process that dies is replaced; a recording goes on once more where it stopped (decoding gives the same segments again); one that ends two processes fails. */
 export type Media = AsyncDisposable & {
   open(path: string, options: MediaOptions, signal: AbortSignal): MediaStream;
+  /** As `open`, for segments that go on to another process: their samples lie in files, which that process reads. */
+  openLaid(path: string, options: MediaOptions, signal: AbortSignal): LaidStream;
 };

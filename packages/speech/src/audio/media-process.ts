@@ -2,15 +2,18 @@
  * The media process: started by media.ts, reads recordings and sends segments. It outlives Ctrl-C, which reaches the
  * whole process group, and ends on the message `end` or when its parent is gone.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asProblem } from '@parley/kit/problem.ts';
 import { CODES, type Code } from '../core/codes.ts';
-import type { AudioSegment } from './audio.ts';
+import type { AudioSegment, LaidSegment } from './audio.ts';
 import { readRecording } from './recording.ts';
 import { AHEAD_SEC, BEAT_MS, type FromMedia, type ToMedia } from './wire.ts';
 
 /** Seconds of audio between two reports of progress. */
 const PROGRESS_SEC = 5;
+const PRIVATE_FILE = 0o600;
 
 type Open = Extract<ToMedia, { type: 'open' }>;
 type Running = { readonly abort: AbortController; waitingSec: number; more: (() => void) | undefined };
@@ -30,21 +33,37 @@ const toFailure = (id: number, thrown: unknown, aborted: boolean): FromMedia => 
   return param === undefined ? fault : { ...fault, param };
 };
 
+/** The segment with its samples in a file of the folder. Where that cannot be written they go with the message. */
+const lay = (segment: AudioSegment, folder: string | undefined): LaidSegment => {
+  if (folder === undefined) return segment;
+  const { buffer, byteOffset, byteLength, length } = segment.samples;
+  const path = join(folder, String(segment.index));
+  try {
+    writeFileSync(path, new Uint8Array(buffer, byteOffset, byteLength), { mode: PRIVATE_FILE });
+  } catch {
+    return segment;
+  }
+  return { ...segment, samples: { path, length } };
+};
+
 const createRecordings = () => {
   const running = new Map<number, Running>();
 
-  const emitter = (id: number, state: Running, skip: number) => async (segment: AudioSegment) => {
-    // Those before `skip` reached the consumer from a process that died; decoding gives the same again.
-    if (segment.index < skip) return;
-    send({ type: 'segment', id, segment });
-    state.waitingSec += segment.samples.length / segment.sampleRate;
-    while (state.waitingSec >= AHEAD_SEC && !state.abort.signal.aborted)
-      await new Promise<void>((resolve) => {
-        state.more = resolve;
-      });
-    state.abort.signal.throwIfAborted();
-  };
-  const run = async ({ id, path, options, skip }: Open): Promise<void> => {
+  const emitter =
+    ({ id, skip, folder }: Open, state: Running) =>
+    async (segment: AudioSegment) => {
+      // Those before `skip` reached the consumer from a process that died; decoding gives the same again.
+      if (segment.index < skip) return;
+      send({ type: 'segment', id, segment: lay(segment, folder) });
+      state.waitingSec += segment.samples.length / segment.sampleRate;
+      while (state.waitingSec >= AHEAD_SEC && !state.abort.signal.aborted)
+        await new Promise<void>((resolve) => {
+          state.more = resolve;
+        });
+      state.abort.signal.throwIfAborted();
+    };
+  const run = async (open: Open): Promise<void> => {
+    const { id, path, options } = open;
     const state: Running = { abort: new AbortController(), waitingSec: 0, more: undefined };
     running.set(id, state);
     let toldSec = 0;
@@ -54,7 +73,7 @@ const createRecordings = () => {
       send({ type: 'progress', id, decodedSec, readShare });
     };
     try {
-      const sink = { emit: emitter(id, state, skip), progress };
+      const sink = { emit: emitter(open, state), progress };
       send({ type: 'done', id, summary: await readRecording(path, options, sink, state.abort.signal) });
     } catch (thrown) {
       send(toFailure(id, thrown, state.abort.signal.aborted));

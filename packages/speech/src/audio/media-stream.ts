@@ -1,17 +1,17 @@
 /** One recording on the main side: segments wait here until they are taken; the summary ends it. */
 import { problem } from '../core/codes.ts';
-import type { AudioSegment, AudioSummary, MediaOptions, MediaStream } from './audio.ts';
+import type { AudioSummary, LaidSegment, MediaOptions, MediaStream } from './audio.ts';
 import type { FromMedia } from './wire.ts';
 
 export type MediaTask = {
   readonly id: number;
   readonly path: string;
   readonly options: MediaOptions;
-  readonly stream: MediaStream;
+  readonly stream: MediaStream<LaidSegment>;
   /** Segments that arrived so far: what a second process need not send again. */
   arrived(): number;
   readonly ended: boolean;
-  onSegment(segment: AudioSegment): void;
+  onSegment(segment: LaidSegment): void;
   onProgress(decodedSec: number, readShare: number): void;
   onDone(summary: AudioSummary): void;
   onFailed(failure: Pick<Extract<FromMedia, { type: 'failed' }>, 'code' | 'message' | 'param'>): void;
@@ -19,6 +19,8 @@ export type MediaTask = {
   fail(reason: unknown): void;
   /** Processes that died while they had this recording. */
   deaths: number;
+  /** Where its samples are laid as files; in the messages without it. */
+  folder: string | undefined;
 };
 
 export type MediaTaskOptions = {
@@ -35,7 +37,7 @@ type End = { readonly failed: boolean; readonly reason: unknown };
 
 /** A recording that can be iterated once. */
 export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: MediaTaskOptions): MediaTask => {
-  const waiting: AudioSegment[] = [];
+  const waiting: LaidSegment[] = [];
   const summary = Promise.withResolvers<AudioSummary>();
   let changed = Promise.withResolvers<void>();
   let end: End | undefined;
@@ -60,7 +62,7 @@ export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: M
     fail(signal.reason);
   }
 
-  async function* segments(): AsyncGenerator<AudioSegment> {
+  async function* segments(): AsyncGenerator<LaidSegment> {
     try {
       for (;;) {
         if (end?.failed) throw end.reason;
@@ -86,6 +88,7 @@ export const createMediaTask = ({ id, path, options, signal, onTaken, onEnd }: M
     path,
     options,
     deaths: 0,
+    folder: undefined,
     stream: {
       segments: segments(),
       summary: summary.promise,

@@ -3,8 +3,10 @@
  * at a time, so that a short one need not wait for a long one. When a process dies, each recording it had goes on once
  * more in a process of its own: decoding gives the same segments again, so those that arrived are left out.
  */
+import { mkdir, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { problem } from '../core/codes.ts';
-import type { Media } from './audio.ts';
+import type { AudioSegment, LaidStream, Media, MediaOptions, MediaStream } from './audio.ts';
 import type { MediaLog } from './media-child.ts';
 import { createMediaTask, type MediaTask } from './media-stream.ts';
 import { createWorkers, type Worker, type WorkerKind } from './media-workers.ts';
@@ -13,6 +15,8 @@ export type MediaPoolOptions = {
   /** Processes kept at most, at least 1. */
   readonly processes: number;
   readonly log: MediaLog;
+  /** Where samples are laid for other processes; they travel in messages without it. */
+  readonly folder?: string;
   /** Arguments for the processes' Node itself. */
   readonly nodeArgs?: readonly string[];
 };
@@ -55,7 +59,40 @@ const createQueue = () => {
 
 const assign = (task: MediaTask, worker: Worker): void => {
   worker.tasks.set(task.id, task);
-  worker.child.send({ type: 'open', id: task.id, path: task.path, options: task.options, skip: task.arrived() });
+  const { id, path, options, folder } = task;
+  worker.child.send({ type: 'open', id, path, options, folder, skip: task.arrived() });
+};
+
+const PRIVATE_FOLDER = 0o700;
+const RM_RETRIES = 3;
+
+const layNothing = ({ stream }: MediaTask): LaidStream => ({
+  ...stream,
+  discard: () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+});
+
+/** Gives the recording a folder for its samples and then a process; without a folder samples go in the messages. */
+const lay = (task: MediaTask, folder: string, enqueue: (task: MediaTask) => void): LaidStream => {
+  const made = mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER }).then(
+    () => {
+      task.folder = folder;
+    },
+    () => undefined,
+  );
+  void made.then(() => enqueue(task));
+  return {
+    ...task.stream,
+    discard: ({ samples }) => {
+      // What cannot be removed now goes with the folder.
+      if ('path' in samples) unlink(samples.path).catch(() => undefined);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await made;
+      // The media process may be writing its last file; what is left after all goes at the next start.
+      await rm(folder, { recursive: true, force: true, maxRetries: RM_RETRIES }).catch(() => undefined);
+    },
+  };
 };
 
 /**
@@ -65,7 +102,7 @@ const assign = (task: MediaTask, worker: Worker): void => {
 const NODE_ARGS = ['--max-semi-space-size=1'];
 
 /** Starts the pool: the first process at once, the others when they are needed. */
-export const startMedia = ({ processes, log, nodeArgs = NODE_ARGS }: MediaPoolOptions): MediaPool => {
+export const startMedia = ({ processes, log, folder, nodeArgs = NODE_ARGS }: MediaPoolOptions): MediaPool => {
   const tasks = new Map<number, MediaTask>();
   const queue = createQueue();
   let lastId = 0;
@@ -102,6 +139,19 @@ export const startMedia = ({ processes, log, nodeArgs = NODE_ARGS }: MediaPoolOp
     // The place is free again once the process says that it has stopped.
     workers.of(id)?.child.send({ type: 'abort', id });
   };
+  const admit = (path: string, options: MediaOptions, signal: AbortSignal): MediaTask => {
+    const id = ++lastId;
+    const onTaken = (seconds: number) => workers.of(id)?.child.send({ type: 'taken', id, seconds });
+    const task = createMediaTask({ id, path, options, signal, onTaken, onEnd });
+    if (disposing !== undefined) task.fail(stopping());
+    if (!task.ended) tasks.set(id, task);
+    return task;
+  };
+  const enqueue = (task: MediaTask): void => {
+    if (task.ended) return;
+    queue.add(task);
+    pump();
+  };
   const dispose = async (): Promise<void> => {
     for (const task of [...tasks.values()]) task.fail(stopping());
     await workers.end();
@@ -110,15 +160,18 @@ export const startMedia = ({ processes, log, nodeArgs = NODE_ARGS }: MediaPoolOp
   workers.start('pool');
   return {
     open(path, options, signal) {
-      const id = ++lastId;
-      const onTaken = (seconds: number) => workers.of(id)?.child.send({ type: 'taken', id, seconds });
-      const task = createMediaTask({ id, path, options, signal, onTaken, onEnd });
-      if (disposing !== undefined) task.fail(stopping());
-      if (task.ended) return task.stream;
-      tasks.set(id, task);
-      queue.add(task);
-      pump();
-      return task.stream;
+      const task = admit(path, options, signal);
+      enqueue(task);
+      // Without a folder they hold their samples.
+      return task.stream as MediaStream<AudioSegment>;
+    },
+    openLaid(path, options, signal) {
+      const task = admit(path, options, signal);
+      if (folder === undefined || task.ended) {
+        enqueue(task);
+        return layNothing(task);
+      }
+      return lay(task, join(folder, String(task.id)), enqueue);
     },
     pids: workers.pids,
     [Symbol.asyncDispose]() {

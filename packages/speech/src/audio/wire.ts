@@ -1,6 +1,6 @@
 /** The messages between media.ts and a media process (fork, serialization `advanced`), and the limits both keep. */
 import type { Code } from '../core/codes.ts';
-import type { AudioSegment, AudioSummary, MediaOptions } from './audio.ts';
+import type { AudioSummary, LaidSegment, MediaOptions } from './audio.ts';
 
 export type ToMedia =
   | {
@@ -9,6 +9,8 @@ export type ToMedia =
       readonly path: string;
       readonly options: MediaOptions;
       readonly skip: number;
+      /** Where samples are laid as files; in the messages without it. */
+      readonly folder: string | undefined;
     }
   /** The consumer took a segment of this many seconds. */
   | { readonly type: 'taken'; readonly id: number; readonly seconds: number }
@@ -19,7 +21,7 @@ export type FromMedia =
   | { readonly type: 'ready' }
   | { readonly type: 'beat'; readonly rssBytes: number }
   | { readonly type: 'progress'; readonly id: number; readonly decodedSec: number; readonly readShare: number }
-  | { readonly type: 'segment'; readonly id: number; readonly segment: AudioSegment }
+  | { readonly type: 'segment'; readonly id: number; readonly segment: LaidSegment }
   | { readonly type: 'done'; readonly id: number; readonly summary: AudioSummary }
   | {
       readonly type: 'failed';

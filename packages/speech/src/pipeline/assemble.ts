@@ -1,11 +1,11 @@
 /** Recognised utterances into the segments of a transcript: words placed, long stretches parted at pauses, text joined. */
-import type { AudioSegment } from '../audio/audio.ts';
+import type { LaidSegment } from '../audio/audio.ts';
 import type { Segment, TokenProbability, Word } from '../core/types.ts';
 import type { Recognition } from '../recognizer/recognizer.ts';
 import { round, toWords } from './words.ts';
 
 /** An utterance and what was heard in it. */
-export type Recognized = { readonly audio: AudioSegment; readonly recognition: Recognition };
+export type Recognized = { readonly audio: LaidSegment; readonly recognition: Recognition };
 
 /** A segment before it has its place in the transcript. */
 export type DraftSegment = Omit<Segment, 'id'> & {

@@ -1,5 +1,5 @@
 /** Utterances on their way through the line: so many at once, and put back into the order of the recording. */
-import type { AudioSegment } from '../audio/audio.ts';
+import type { LaidSegment } from '../audio/audio.ts';
 import type { DraftSegment } from './assemble.ts';
 
 /** Lets `limit` pass at once; `empty` resolves when all have left. */
@@ -26,7 +26,7 @@ export const createGate = (limit: number) => {
 
 export type Collector = {
   /** Keeps the utterance's place; the function returned fills it. */
-  expect(audio: AudioSegment): (drafts: readonly DraftSegment[]) => void;
+  expect(audio: LaidSegment): (drafts: readonly DraftSegment[]) => void;
 };
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { Log } from '@parley/kit/log.ts';
 import type { Tracing } from '@parley/kit/tracing.ts';
-import type { AudioSegment, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
+import type { LaidSegment, Media, MediaOptions, MediaStream } from '../audio/audio.ts';
 import { problem } from '../core/codes.ts';
 import type {
   ChannelMode,
@@ -143,7 +143,7 @@ const recognizeAll = async (
   // A failure anywhere stops the media process and whatever of this request still waits for a turn.
   const stop = new AbortController();
   const signal = AbortSignal.any([watcher.signal, stop.signal]);
-  const stream = line.media.open(work.path, line.mediaOptions(work.request, recognizer), signal);
+  await using stream = line.media.openLaid(work.path, line.mediaOptions(work.request, recognizer), signal);
   // Without this a rejection that arrives while segments are still awaited would count as unhandled.
   const decoding = line.tracing.start('decode');
   stream.summary.then(() => decoding.end(), decoding.end);
@@ -167,7 +167,10 @@ const recognizeAll = async (
           failed.push(thrown);
           stop.abort(thrown);
         })
-        .finally(() => gate.leave());
+        .finally(() => {
+          stream.discard(audio);
+          gate.leave();
+        });
     }
     await gate.empty();
     if (failed.length > 0) throw failed[0];
@@ -188,7 +191,7 @@ const hearOne = async (
   work: Work,
   recognizer: Recognizer,
   finish: TextFinish,
-  audio: AudioSegment,
+  audio: LaidSegment,
   watcher: Watcher,
   signal: AbortSignal,
 ): Promise<readonly DraftSegment[]> => {
@@ -211,7 +214,7 @@ const recognizeOne = (
   line: Line,
   work: Work,
   recognizer: Recognizer,
-  audio: AudioSegment,
+  audio: LaidSegment,
   ticket: Ticket,
   signal: AbortSignal,
 ): Promise<Recognition> => {

@@ -6,6 +6,7 @@
 import { type Engine, EngineRefusal } from './engines/engine.ts';
 import type { OnlineEngine } from './engines/sherpa-online.ts';
 import type { EngineVersions, FromEngine, ToEngine } from './messages.ts';
+import { readPiece } from './piece.ts';
 import type { EngineModel } from './recognizer.ts';
 
 const say = (message: FromEngine): void => {
@@ -56,7 +57,7 @@ const recognize = async (engine: Engine, message: Extract<ToEngine, { kind: 'rec
   const { id, traceparent } = message;
   const startMs = nowMs();
   try {
-    const recognition = await engine.recognize(message.utterance, message.options);
+    const recognition = await engine.recognize(readPiece(message.utterance), message.options);
     const worked = traceparent === undefined ? {} : { worked: { traceparent, startMs, endMs: nowMs() } };
     say({ kind: 'recognized', id, recognition, ...worked });
   } catch (thrown) {

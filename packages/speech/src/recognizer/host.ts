@@ -12,10 +12,10 @@ import type { EngineWork, FromEngine } from './messages.ts';
 import {
   type EngineModel,
   EXPRESS_SLOTS,
+  type LaidUtterance,
   type Recognition,
   type RecognizeOptions,
   type Recognizer,
-  type Utterance,
 } from './recognizer.ts';
 
 export type RecognizerOptions = EngineOptions & {
@@ -31,7 +31,7 @@ export type RecognizerOptions = EngineOptions & {
 
 type Task = Entry & {
   readonly id: number;
-  readonly utterance: Utterance;
+  readonly utterance: LaidUtterance;
   readonly options: RecognizeOptions;
   readonly traceparent: string | undefined;
   /** False once the caller has its answer or has gone. */
@@ -54,8 +54,9 @@ const UTTERANCE_TIMEOUT_MS = 120_000;
 const UTTERANCE_TIMEOUT_MS_PER_SEC = 20_000;
 
 /** Throws Problem `inference_failed` for what must not reach native code. */
-const checkUtterance = ({ samples, sampleRate }: Utterance): void => {
-  if (!(samples instanceof Int16Array)) throw problem('inference_failed', 'Samples must be 16-bit integers.');
+const checkUtterance = ({ samples, sampleRate }: LaidUtterance): void => {
+  if (!(samples instanceof Int16Array || 'path' in samples))
+    throw problem('inference_failed', 'Samples must be 16-bit integers.');
   if (!(Number.isInteger(sampleRate) && sampleRate > 0)) throw problem('inference_failed', 'The sample rate is wrong.');
 };
 
@@ -134,7 +135,7 @@ const pump = (host: Host): void => {
   }
 };
 
-const submit = (host: Host, utterance: Utterance, options: RecognizeOptions, signal: AbortSignal) =>
+const submit = (host: Host, utterance: LaidUtterance, options: RecognizeOptions, signal: AbortSignal) =>
   new Promise<Recognition>((resolve, reject) => {
     const onAbort = (): void => {
       task.wanted = false;

@@ -2,7 +2,7 @@
  * What the main side (child.ts) and an engine process (engine-process.ts) say to each other. Streaming models have
  * further kinds (streaming-messages.ts).
  */
-import type { EngineFacts, EngineModel, Recognition, RecognizeOptions, Utterance } from './recognizer.ts';
+import type { EngineFacts, EngineModel, LaidUtterance, Recognition, RecognizeOptions } from './recognizer.ts';
 import type { FromStreaming, ToStreaming } from './streaming-messages.ts';
 
 /** Versions of the native libraries, as `/healthz` shows them. */
@@ -23,7 +23,7 @@ export type ToEngine =
   | {
       readonly kind: 'recognize';
       readonly id: number;
-      readonly utterance: Utterance;
+      readonly utterance: LaidUtterance;
       readonly options: RecognizeOptions;
       /** Trace context of this utterance; the answer then tells when the engine worked on it. */
       readonly traceparent?: string;

@@ -2,6 +2,7 @@
  * The interface every engine meets, as the main process sees it. Native code runs in a child process behind it
  * (host.ts, engine-process.ts); nothing here loads any.
  */
+import type { PieceFile } from '../core/piece.ts';
 import type { Capabilities, DecodingMethod } from '../core/types.ts';
 
 /** How an engine wants its audio cut: never longer than `maxSec`, at the longest pause, best one of `pauseSec`. */
@@ -31,6 +32,9 @@ export type Utterance = {
   /** Where the source's band ends, Hz; telephone audio resampled to 16 kHz says 4000 here. */
   readonly bandHz: number;
 };
+
+/** The same with its samples in a file, which must be there until the answer is: a second try reads it again. */
+export type LaidUtterance = Omit<Utterance, 'samples'> & { readonly samples: Int16Array | PieceFile };
 
 export type RecognizeOptions = {
   readonly decodingMethod?: DecodingMethod;
@@ -71,7 +75,7 @@ export type Recognition = {
  */
 export type Recognizer = AsyncDisposable & {
   readonly facts: EngineFacts;
-  recognize(utterance: Utterance, options: RecognizeOptions, signal: AbortSignal): Promise<Recognition>;
+  recognize(utterance: LaidUtterance, options: RecognizeOptions, signal: AbortSignal): Promise<Recognition>;
   /** Resident memory of the child in bytes, measured now; 0 when it is not running. */
   rssBytes(): Promise<number>;
   readonly pid: number | undefined;
