@@ -22,6 +22,7 @@ import {
   sendProblem,
   toHttpProblem,
 } from './errors.ts';
+import { takeOneByOne } from './pipelining.ts';
 import { goBehind, type ListenAt, type Opened, openPort } from './place.ts';
 import { createProblemLog } from './problem-log.ts';
 import { createRequestId } from './request-id.ts';
@@ -110,6 +111,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     },
   }) as unknown as FastifyInstance;
 
+  takeOneByOne(app.server);
   app.decorate('draining', createDraining(limits.shutdownGraceMs));
   app.setErrorHandler(createErrorHandler(parts));
   app.addHook('onRequest', (request, reply, done) => {
