@@ -1,5 +1,7 @@
 /** What a body may say of a row: secrets that are empty, spellings that contradict, stamps that are not the caller's. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ADMIN_PASSWORD, type Client, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
@@ -11,6 +13,17 @@ describe('a body', () => {
     admin = await platform.signIn('admin', ADMIN_PASSWORD);
   });
   after(() => platform?.[Symbol.asyncDispose]());
+
+  it('that announces more than 1 MiB is refused before any of it is sent', async () => {
+    const { port, hostname } = new URL(platform.url);
+    const socket = connect(Number(port), hostname);
+    const head = (length: number): string =>
+      `POST /rest/v1/iam/sessions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+    socket.write(head(1_048_577));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    assert.match(answer.toString(), /^HTTP\/1\.1 413 /);
+  });
 
   it('may hold empty secrets, which show as empty, and others, which never show', async () => {
     const params = { host: 'db.example.org', login: 'me', pwd: '', secretKey: 'a-secret' };

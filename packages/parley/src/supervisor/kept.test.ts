@@ -26,7 +26,8 @@ describe('what a supervisor keeps', () => {
   });
 
   it('is nothing when the file is broken', () => {
-    for (const text of ['{', '[]', 'null', '{"levels":{"a":"loud"},"plan":5}']) {
+    const halves = ['{"plan":{"lwt":"x"}}', '{"plan":{"lwt":"x","content":null}}', '{"plan":{"content":{}}}'];
+    for (const text of ['{', '[]', 'null', '{"levels":{"a":"loud"},"plan":5}', ...halves]) {
       writeFileSync(join(folder, 'nodes.json'), text);
       assert.deepEqual([open().plan(), open().levels().size], [undefined, 0], text);
     }
