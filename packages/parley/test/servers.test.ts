@@ -180,10 +180,11 @@ describe('several servers', () => {
     const made = await at('a').call('POST', 'iam/users', { login: 'before', name: '0' });
     const path = `iam/users/${made.body.id}`;
     for (const name of ['b', 'c']) {
+      // Connections of their own, so that each of the server's processes is asked.
       await eventually(
-        () => at(name).call('GET', path),
-        ({ status }) => status === 200,
-        `${name} to read it`,
+        () => Promise.all(Array.from({ length: 8 }, () => at(name).call('GET', path))),
+        (answers) => answers.every(({ status }) => status === 200),
+        `all of ${name} to read it`,
       );
     }
     await postgres.stop('SIGQUIT');
