@@ -31,6 +31,9 @@ it('a picture that takes the place of another leaves one file, and none when it 
   assert.equal(await added(), single, 'the first is gone');
   assert.equal(await put('two'), 200);
   assert.equal(await added(), single, 'the same again stays');
+  assert.equal(await put('x'.repeat(1_048_576 - PNG.length)), 200, '1 MiB');
+  assert.equal(await put('x'.repeat(1_048_577 - PNG.length)), 413);
+  assert.equal(await added(), single);
   assert.equal((await admin.call('DELETE', 'user/avatar')).status, 204);
   assert.equal(await added(), 0);
 });

@@ -82,4 +82,13 @@ describe('sign-in as a domain sets it', () => {
     const again = { domain: 'master', login: 'leaving', pwd: 'Some-Pass-1' };
     assert.equal((await platform.guest.call('POST', 'iam/sessions', { body: again })).status, 401);
   });
+
+  it('keeps the account that asks: nobody removes himself, though another administrator is there', async () => {
+    const id = await makeUser('second-admin', ['admin']);
+    const own = await platform.signIn('second-admin', 'Some-Pass-1');
+    const refused = await own.call('DELETE', `iam/users/${id}`);
+    assert.deepEqual([refused.status, refused.body.error_details.field], [422, 'id']);
+    assert.equal((await own.call('GET', 'iam/users/current')).status, 200);
+    assert.equal((await admin.call('DELETE', `iam/users/${id}`)).status, 204);
+  });
 });
