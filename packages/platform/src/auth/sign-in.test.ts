@@ -8,8 +8,11 @@ import { createSignIn, defaultDomain } from './sign-in.ts';
 
 const ANN = { id: '1', login: 'ann', name: 'Ann', pwd: 'old hash', opts: {}, ext: {} } as unknown as User;
 
+type Kept = { readonly outdated: boolean; saveHash(home: Domain, id: string, hash: string): Promise<void> };
+const CURRENT: Kept = { outdated: false, saveHash: async () => undefined };
+
 /** A sign-in of Ann, during whose check of the password `meanwhile` happens to her account. */
-const signIn = (meanwhile: (user: User) => User | undefined) => {
+const signIn = (meanwhile: (user: User) => User | undefined, { outdated, saveHash } = CURRENT) => {
   let account: User | undefined = ANN;
   const rows = { userByLogin: () => account, user: () => account };
   const home = { name: 'master', read: async <T>(act: (each: typeof rows) => T) => act(rows) };
@@ -20,12 +23,12 @@ const signIn = (meanwhile: (user: User) => User | undefined) => {
       hash: async () => 'new hash',
       verify: async () => {
         account = meanwhile(ANN);
-        return { ok: true, outdated: false };
+        return { ok: true, outdated };
       },
     },
     log: createSilentLog(),
     aliasOf: () => undefined,
-    saveHash: async () => undefined,
+    saveHash,
   })({ domain: 'master', login: 'ann', pwd: 'right', address: '192.0.2.1', host: 'localhost' });
 };
 
@@ -41,6 +44,17 @@ describe('a sign-in', () => {
       signIn(() => undefined),
       isRefused,
     );
+  });
+
+  it('keeps a stronger hash of the same password, and does not fail for it', async () => {
+    const saved: string[] = [];
+    const saveHash: Kept['saveHash'] = async (home, id, hash) => void saved.push(`${home.name} ${id} ${hash}`);
+    await signIn((user) => user, { outdated: false, saveHash });
+    assert.deepEqual(saved, []);
+    await signIn((user) => user, { outdated: true, saveHash });
+    assert.deepEqual(saved, ['master 1 new hash']);
+    const failing = { outdated: true, saveHash: () => Promise.reject(new Error('the disk is full')) };
+    assert.equal((await signIn((user) => user, failing)).user.id, '1');
   });
 
   it('without a domain means what the host stands for, else the only working domain, else the master', () => {
