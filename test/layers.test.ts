@@ -216,6 +216,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'kit',
   ],
   'platform/upkeep': [
+    'platform/model/orphans',
     'platform/platform',
     'platform/auth/system-caller',
     'platform/resources',

@@ -1,10 +1,11 @@
 /**
- * What the platform does by itself: removes journal entries past their time, makes the domains that the active
- * configuration names, and clears up after a removed domain.
+ * What the platform does by itself: removes journal entries past their time and files that no row names, makes the
+ * domains that the active configuration names, and clears up after a removed domain.
  */
 import type { Clock } from '@parley/kit/clock.ts';
 import type { Log } from '@parley/kit/log.ts';
 import { createSystemCaller } from './auth/system-caller.ts';
+import { sweepOrphans } from './model/orphans.ts';
 import type { Platform } from './platform.ts';
 import { contentInForce } from './resources/configurations.ts';
 import { createEntity } from './rest/create.ts';
@@ -12,6 +13,7 @@ import { readInput } from './rest/draft.ts';
 import { isObject, type Json } from './rest/json.ts';
 
 const PRUNE_MS = 3_600_000;
+const ORPHANS_MS = 6 * 3_600_000;
 const PRUNE_ROWS = 500;
 const DEFAULT_JOURNAL_DAYS = 400;
 const DAY_MS = 86_400_000;
@@ -34,6 +36,7 @@ export const startUpkeep = (platform: Platform, clock: Clock, log: Log): AsyncDi
     if (kind === 'user' && !after && by) run('picture of a removed user', removePicture(platform, domain, id));
     if (kind === 'domain' && before && !after && by) run('removed domain', platform.clearDomain(String(before.name)));
   });
+  run('files that nobody names', sweepForEver(platform, clock, log, ending.signal));
   run('journal', pruneForEver(platform, clock, ending.signal));
   run('domains of the configuration', makeDomains(platform));
   return {
@@ -43,6 +46,18 @@ export const startUpkeep = (platform: Platform, clock: Clock, log: Log): AsyncDi
       await Promise.all(running);
     },
   };
+};
+
+const sweepForEver = async (
+  { engine, model }: Platform,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    await sweepOrphans({ model, domains: engine.domains, clock, log }, signal);
+    await clock.delay(ORPHANS_MS, signal);
+  }
 };
 
 /** The picture lies beside the account, under its id. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { makeFolders } from '@parley/kit/folder.ts';
@@ -28,7 +28,20 @@ export type Files = {
   get(place: FilePlace, md5: string): Promise<Readable | undefined>;
   /** Removes one version of a file, or all of a property, an item or a class. */
   remove(place: Pick<FilePlace, 'domain' | 'classId'> & Partial<FilePlace>, md5?: string): Promise<void>;
+  /** Removes the files of a class that were written before (unix milliseconds) and are orphans; answers how many. */
+  sweep(
+    scope: Pick<FilePlace, 'domain' | 'classId'>,
+    before: number,
+    isOrphan: (place: FilePlace, md5: string) => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<number>;
 };
+
+/**
+ * A file is stored and then named by a row. This is far longer than any request takes from the one to the other, and
+ * than clocks of servers that share a folder or a bucket may differ.
+ */
+export const MIN_ORPHAN_AGE_MS = 24 * 3_600_000;
 
 export const openFiles = (folder: string): Files => {
   const pathOf = ({ domain, classId, id, property }: Parameters<Files['remove']>[0], md5?: string): string =>
@@ -57,7 +70,60 @@ export const openFiles = (folder: string): Files => {
       return createReadStream(path);
     },
     remove: (place, md5) => rm(pathOf(place, md5), { recursive: true, force: true }),
+    sweep: async (scope, before, isOrphan, signal) => {
+      let count = 0;
+      for await (const place of placesIn(pathOf(scope), scope)) {
+        for (const name of await namesIn(pathOf(place))) {
+          if (signal.aborted) return count;
+          if (await sweepFile(pathOf(place), name, before, () => isOrphan(place, name))) count += 1;
+        }
+      }
+      return count;
+    },
   };
+};
+
+const placesIn = async function* (root: string, scope: Pick<FilePlace, 'domain' | 'classId'>) {
+  for (const id of await namesIn(root)) {
+    for (const property of await namesIn(join(root, id))) yield { ...scope, id, property };
+  }
+};
+
+/** What lies in a folder; nothing where there is none. */
+export const namesIn = async (folder: string): Promise<string[]> => {
+  try {
+    return await readdir(folder);
+  } catch (thrown) {
+    if (['ENOENT', 'ENOTDIR'].includes(String((thrown as NodeJS.ErrnoException).code))) return [];
+    throw thrown;
+  }
+};
+
+/** True when it is a file that was written before (unix milliseconds). */
+export const isOld = async (path: string, before: number): Promise<boolean> => {
+  const facts = await lstat(path).catch(() => undefined);
+  return facts?.isFile() === true && facts.mtimeMs < before;
+};
+
+/** What is not whole yet is hidden, and no row names it. */
+const sweepFile = async (
+  home: string,
+  name: string,
+  before: number,
+  isOrphan: () => Promise<boolean>,
+): Promise<boolean> => {
+  const path = join(home, name);
+  if (!(await isOld(path, before))) return false;
+  if (!name.startsWith('.') && !(await isOrphan())) return false;
+  // Taken aside first: another request, here or on another server, may put a new file with the same content in its place.
+  const aside = join(home, `.${createToken(9)}`);
+  await rename(path, aside);
+  if (await isOld(aside, before)) {
+    await rm(aside, { force: true });
+    return true;
+  }
+  await rename(aside, path);
+  return false;
 };
 
 /** Seconds after which a full disk may have room again. */

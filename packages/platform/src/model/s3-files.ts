@@ -2,15 +2,16 @@
  * Attached files in a bucket of an S3 service. A file is spooled on our disk first: its key is its checksum, and a
  * service wants to know the size.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '@parley/kit/folder.ts';
 import { createToken } from '@parley/kit/ids.ts';
-import { openBucket, type S3Bucket, type S3Place } from '@parley/kit/s3.ts';
+import { openBucket, type S3Bucket, type S3Object, type S3Place } from '@parley/kit/s3.ts';
 import { problem } from '../codes.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import { isObject, type Json } from '../rest/json.ts';
-import { type Files, writeSynced } from './files.ts';
+import { type Files, isOld, namesIn, writeSynced } from './files.ts';
 
 const CHECK_TIMEOUT_MS = 5000;
 
@@ -59,7 +60,7 @@ export const openS3Files = (place: S3Place, spoolDir: string): Files => {
   };
   return {
     put: async (at, stream, { name, type }) => {
-      await mkdir(spoolDir, { recursive: true, mode: 0o700 });
+      await makeFolders(spoolDir);
       const spooled = join(spoolDir, createToken(9));
       try {
         const { size, md5 } = await writeSynced(spooled, stream);
@@ -76,7 +77,32 @@ export const openS3Files = (place: S3Place, spoolDir: string): Files => {
         const found = await bucket.list(`${keyOf(at)}/`);
         return bucket.remove(found.map(({ key }) => key));
       }),
+    sweep: async (scope, before, isOrphan, signal) => {
+      await sweepSpool(spoolDir, before);
+      const find = async (prefix: string): Promise<S3Object[]> =>
+        (await use((bucket) => bucket.list(prefix))).filter(({ modifiedMs }) => modifiedMs < before);
+      let count = 0;
+      for (const { key } of await find(`${keyOf(scope)}/`)) {
+        if (signal.aborted) return count;
+        const [id, property, md5, ...more] = key.slice(keyOf(scope).length + 1).split('/');
+        if (!id || !property || !md5 || more.length > 0) continue;
+        if (!(await isOrphan({ ...scope, id, property }, md5))) continue;
+        // The same content may have come again since the list was made.
+        if (!(await find(key)).some((each) => each.key === key)) continue;
+        await use((bucket) => bucket.remove([key]));
+        count += 1;
+      }
+      return count;
+    },
   };
+};
+
+/** Files that were on their way when the process died; folders in there are others'. */
+const sweepSpool = async (spoolDir: string, before: number): Promise<void> => {
+  for (const name of await namesIn(spoolDir)) {
+    const path = join(spoolDir, name);
+    if (await isOld(path, before)) await rm(path, { force: true });
+  }
 };
 
 const keyOf = ({ domain, classId, id, property }: Parameters<Files['remove']>[0], md5?: string): string =>
