@@ -6,6 +6,7 @@ import { Problem } from '@parley/kit/problem.ts';
 import { createSqliteDatabase } from '@parley/kit/testing/each-store.ts';
 import { createBan } from '../src/auth/ban.ts';
 import { openBanLedger } from '../src/auth/ban-ledger.ts';
+import { openSharedBanLedger } from '../src/auth/shared-ban-ledger.ts';
 
 const DAY_MS = 86_400_000;
 const right = async () => ({ ok: true });
@@ -78,5 +79,20 @@ describe('the ban', () => {
     checks.resolve();
     assert.ok((await Promise.all(attempts)).every((status) => status === 200));
     assert.equal(running, 5 + 256);
+  });
+});
+
+describe('the book that processes share', () => {
+  it('counts an attempt again that another process overtook', async () => {
+    await using database = await createSqliteDatabase();
+    const store = await database.open();
+    await using one = openSharedBanLedger(store, systemClock);
+    await using other = openSharedBanLedger(store, systemClock);
+    for (let n = 0; n < 20; n++) {
+      const key = { key: `key-${n}`, limit: 1, windowMs: 60_000 };
+      // Both read the row before either has written it.
+      const states = (await Promise.all([one.take(key), other.take(key)])).map(({ state }) => state);
+      assert.deepEqual(states.sort(), ['full', 'taken']);
+    }
   });
 });
