@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { Problem } from '@parley/kit/problem.ts';
-import { type Change, Conflict, FeedGone } from '@parley/kit/store/store.ts';
+import { type Change, Conflict, FeedGone, StoreUnavailable } from '@parley/kit/store/store.ts';
 import { createSqliteDatabase, eachStore } from '@parley/kit/testing/each-store.ts';
 import { failOnLeaks } from '@parley/kit/testing/leaks.ts';
 import { collect } from '@parley/kit/testing/wait.ts';
@@ -116,4 +116,15 @@ it('keeps the journal closed to everybody else before and after its own pruning 
   assert.throws(remove, /append-only/);
   assert.throws(() => stranger.exec("UPDATE journal SET cmdtype = 'create'"), /append-only/);
   assert.equal((await store.history('d', {})).length, 2);
+});
+
+it('numbers on without a gap after a batch that could not be committed (SQLite)', async () => {
+  await using database = await createSqliteDatabase();
+  const store = await database.open();
+  const { seq } = await store.commit('d', [put('a')]);
+  using stranger = new DatabaseSync(database.place);
+  stranger.exec("CREATE TRIGGER stuck BEFORE UPDATE ON domains BEGIN SELECT raise(ABORT, 'stuck'); END");
+  await assert.rejects(store.commit('d', [put('b')]), StoreUnavailable);
+  stranger.exec('DROP TRIGGER stuck');
+  assert.equal((await store.commit('d', [put('b')])).seq, seq + 1);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eachStore, type TestDatabase, type TestDriver } from '@parley/kit/testing/each-store.ts';
-import { ADMIN_KEY, readTestdata, startTestSpeech, type TestSpeech, testFile } from './start-test-speech.ts';
+import { ADMIN_KEY, readTestdata, startTestSpeech, type TestSpeech, testFile, USER_KEY } from './start-test-speech.ts';
 
 type Job = {
   id: string;
@@ -215,6 +215,26 @@ const suite = (driver: TestDriver): void => {
       assert.deepEqual([response.status, ((await response.json()) as { param: string }).param], [400, param]);
     }
     assert.equal((await speech.fetch('/api/v1/jobs?key=abc')).status, 403);
+  });
+
+  it('lists to a key its own jobs only, and to an administrator those of all or of one', async () => {
+    const own = await create(speech, {}, 'speech/close-menu.wav');
+    const file = await testFile('speech/close-menu.wav');
+    const foreign = (await (await speech.post('/api/v1/jobs', {}, file, ADMIN_KEY)).json()) as Job;
+    await finish(speech, own);
+    await speech.fetch(`/api/v1/jobs/${foreign.id}/events`, { key: ADMIN_KEY }).then((answer) => answer.text());
+    const listed = async (key: string, query = ''): Promise<string[]> => {
+      const { data } = (await (await speech.fetch(`/api/v1/jobs?limit=100${query}`, { key })).json()) as {
+        data: Job[];
+      };
+      return data.map(({ id }) => id);
+    };
+    const [mine, all] = [await listed(USER_KEY), await listed(ADMIN_KEY)];
+    assert.deepEqual([mine.includes(own.id), mine.includes(foreign.id)], [true, false]);
+    assert.deepEqual([all.includes(own.id), all.includes(foreign.id)], [true, true]);
+    const { key_id } = (await (await speech.fetch(`/api/v1/jobs/${foreign.id}`, { key: ADMIN_KEY })).json()) as Job;
+    const ofKey = await listed(ADMIN_KEY, `&key=${key_id}`);
+    assert.deepEqual([ofKey.includes(own.id), ofKey.includes(foreign.id)], [false, true]);
   });
 
   it('cancels a queued and a running job, and leaves one that ended as it is', async () => {
