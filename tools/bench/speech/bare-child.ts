@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { toFloats } from '../../../packages/speech/src/audio/pcm.ts';
 
 export type BareTask = {
   readonly model: string;
@@ -50,7 +51,7 @@ const decode = async (recognizer: Recognizer, segments: readonly Int16Array[], i
   const work = async (): Promise<void> => {
     for (let index = next++; index < segments.length; index = next++) {
       const stream = recognizer.createStream();
-      const samples = Float32Array.from(segments[index]!, (sample) => sample / 32_768);
+      const samples = toFloats(segments[index]!);
       stream.acceptWaveform({ samples, sampleRate: RATE });
       texts[index] = (await recognizer.decodeAsync(stream)).text.trim();
     }
