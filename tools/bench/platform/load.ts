@@ -16,8 +16,11 @@ export type LoadResult = {
 };
 
 export type Load = Disposable & {
-  /** Asks until the end and waits for the last answers. Rejects when a connection breaks or the signal aborts. */
-  run(next: () => Buffer, until: Until): Promise<LoadResult>;
+  /**
+   * Asks until the end and waits for the last answers. Rejects when a connection breaks or the signal aborts. `sleeps`:
+   * between answers it leaves its processor to others, for what is measured by the clock beside other work.
+   */
+  run(next: () => Buffer, until: Until, sleeps?: boolean): Promise<LoadResult>;
 };
 
 const READ_BYTES = 256 * 1024;
@@ -120,6 +123,7 @@ const runOn = (
   connections: readonly Connection[],
   next: () => Buffer,
   until: Until,
+  sleeps: boolean,
   onEnd: (result: LoadResult) => void,
 ): void => {
   const startedMs = performance.now();
@@ -147,7 +151,7 @@ const runOn = (
     });
   };
   for (const connection of connections) askNext(connection);
-  spin();
+  if (!sleeps) spin();
 };
 
 /** Opens so many connections that stay. */
@@ -165,12 +169,12 @@ export const openLoad = async (address: string, connections: number, signal: Abo
   signal.addEventListener('abort', onAbort, { once: true });
   const all = await Promise.all(Array.from({ length: connections }, () => openConnection(url, fail)));
 
-  const run: Load['run'] = (next, until) =>
+  const run: Load['run'] = (next, until, sleeps = false) =>
     new Promise((resolve, stop) => {
       reject = stop;
       if (signal.aborted) onAbort();
       if (broken) stop(broken);
-      else runOn(all, next, until, resolve);
+      else runOn(all, next, until, sleeps, resolve);
     });
   return {
     run,

@@ -29,16 +29,22 @@ type Burst = {
   readonly alone: boolean;
 };
 
+/**
+ * All of them sleep between answers: two processors are taken by the hashes and the service, and a third that works
+ * without a pause would measure itself.
+ */
+const SLEEPS = true;
+
 /** Reads for a while, then while so many sign in at once, then one signs in alone. */
 const measureBurst = async (url: string, ask: () => Buffer, signal: AbortSignal): Promise<Burst> => {
   using readers: Load = await openLoad(url, READERS, signal);
-  const idle = await readers.run(ask, { seconds: IDLE_SECONDS });
+  const idle = await readers.run(ask, { seconds: IDLE_SECONDS }, SLEEPS);
   using guests = await openLoad(url, AT_ONCE, signal);
   const isOver = new AbortController();
-  const signingIn = guests.run(signInRequest, { requests: AT_ONCE }).finally(() => isOver.abort());
-  const busy = await readers.run(ask, { signal: isOver.signal });
+  const signingIn = guests.run(signInRequest, { requests: AT_ONCE }, SLEEPS).finally(() => isOver.abort());
+  const busy = await readers.run(ask, { signal: isOver.signal }, SLEEPS);
   const signedIn = await signingIn;
-  const after = await guests.run(signInRequest, { requests: 1 });
+  const after = await guests.run(signInRequest, { requests: 1 }, SLEEPS);
   if (idle.refused + busy.refused > 0) throw new Error(`reading was refused: ${idle.firstRefusal}${busy.firstRefusal}`);
   return {
     refused: signedIn.refused,
