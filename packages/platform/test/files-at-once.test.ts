@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
+import { openNamed } from '../src/model/file-turns.ts';
+import { openFiles } from '../src/model/files.ts';
 import { ADMIN_PASSWORD, type Client, startTestPlatform, type TestPlatform } from './start-test-platform.ts';
 
 const ROUNDS = 30;
@@ -74,6 +78,32 @@ describe('files that change at the same moment', () => {
     }
     assert.equal(await send(node, 'PUT', 'user/avatar', PICTURES[0]!), 200);
     assert.equal((await filesIn(platform.folder)).length, 1);
+  });
+
+  it('are read whole when they are replaced or removed after the row was read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-at-once-'));
+    try {
+      const files = openFiles(folder);
+      const place = { domain: 'master', classId: 'c', id: 'i', property: 'doc' };
+      const put = async (content: Buffer): Promise<string> => {
+        await using staged = await files.stage(place, Readable.from([content]), 'text/plain');
+        await staged.place();
+        return staged.md5;
+      };
+      let old = '';
+      for (let round = 0; round < 10 * ROUNDS; round++) {
+        old = await put(CONTENTS[0]!);
+        const opening = [1, 2, 3, 4].map(() => files.get(place, old));
+        await Promise.all([...opening, files.remove(place, old)]);
+        for (const stream of await Promise.all(opening)) assert.equal(stream && (await text(stream)), stream && 'one');
+      }
+      const rows = [old, await put(CONTENTS[1]!)];
+      const found = await openNamed(files, place, async () => ({ md5: rows.shift()! }));
+      assert.equal(await text(found!.stream), 'another');
+      assert.equal(await openNamed(files, place, async () => ({ md5: old })), undefined);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('at two servers that share rows and files: what is named is there, and what is not waits for the sweep', async () => {

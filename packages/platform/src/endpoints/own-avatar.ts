@@ -5,6 +5,7 @@ import { notFound, problem } from '../codes.ts';
 import type { Caller, User } from '../domains/types.ts';
 import { openUpload } from '../http/body.ts';
 import { sendFile } from '../http/reply.ts';
+import { openNamed } from '../model/file-turns.ts';
 import type { FilePlace } from '../model/files.ts';
 import type { Model } from '../model/model.ts';
 import { callerOf, type RestCall, type RestEndpoint } from '../rest/endpoint.ts';
@@ -103,13 +104,15 @@ const show =
   ({ model: { files } }: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    const avatar = await ownAvatar(caller);
-    const stream = avatar && (await files.get(placeOf(caller), avatar.hasha));
-    if (!avatar || !stream) throw notFound();
+    const found = await openNamed(files, placeOf(caller), async () => {
+      const avatar = await ownAvatar(caller);
+      return avatar && { name: avatar.name, md5: avatar.hasha };
+    });
+    if (!found) throw notFound();
     const pieces: Buffer[] = [];
-    for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+    for await (const piece of found.stream as AsyncIterable<Buffer>) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
-    const file = { stream: Readable.from([bytes]), sizeBytes: bytes.length, name: avatar.name };
+    const file = { stream: Readable.from([bytes]), sizeBytes: bytes.length, name: found.info.name };
     const asAttachment = readFlag(call.request.query as RawQuery, 'attachment');
     return sendFile(call.reply, { ...file, type: typeOf(bytes) ?? 'application/octet-stream' }, asAttachment);
   };

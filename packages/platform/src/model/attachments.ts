@@ -6,6 +6,7 @@ import type { RestCall } from '../rest/endpoint.ts';
 import { sendJson } from '../rest/engine.ts';
 import { isObject } from '../rest/json.ts';
 import { type RawQuery, readFlag, readText } from '../rest/query.ts';
+import { openNamed } from './file-turns.ts';
 import type { FileInfo } from './files.ts';
 import { etagOfItem, showItem } from './items.ts';
 import type { Model } from './model.ts';
@@ -58,10 +59,12 @@ const typeOf = (type: string): string => (MEDIA_TYPE.test(type) ? type : 'applic
 
 export const getAttachment = async (model: Model, call: RestCall, place: Place): Promise<unknown> => {
   const asAttachment = readFlag(call.request.query as RawQuery, 'attachment');
-  const item = await model.items.read(place.domain, place.model, place.id!);
-  const info = infoOf(item?.[place.property!]);
-  const stream = info && (await filesAt(model, place).get(placeOf(place), info.md5));
-  if (!info || !stream) throw notFound();
+  const found = await openNamed(filesAt(model, place), placeOf(place), async () => {
+    const item = await model.items.read(place.domain, place.model, place.id!);
+    return infoOf(item?.[place.property!]);
+  });
+  if (!found) throw notFound();
+  const { info, stream } = found;
   call.reply.header('etag', `"${info.md5}"`);
   return sendFile(call.reply, { stream, sizeBytes: info.size, name: info.name, type: typeByName(info) }, asAttachment);
 };

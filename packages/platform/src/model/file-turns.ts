@@ -2,6 +2,7 @@
  * Requests that change files of one item take turns: a new file goes to its place, the row names it, the old file goes.
  * A file's name is the checksum of its content, so that the old file of one request may be the new one of the next.
  */
+import type { Readable } from 'node:stream';
 import type { FilePlace, Files } from './files.ts';
 
 export type FileTurns = {
@@ -32,4 +33,24 @@ export const createFileTurns = (isShared: boolean): FileTurns => {
       if (!isShared) await files.remove(place, md5);
     },
   };
+};
+
+/** How often a reader finds that the file was replaced before it could be opened. */
+const MAX_LOOKS = 10;
+
+/** Opens the file that the row names. Reading takes no turn: a file that is gone was replaced, and the row tells by what. */
+export const openNamed = async <T extends { readonly md5: string }>(
+  files: Pick<Files, 'get'>,
+  place: FilePlace,
+  readRow: () => Promise<T | undefined>,
+): Promise<{ readonly info: T; readonly stream: Readable } | undefined> => {
+  let missing: string | undefined;
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const info = await readRow();
+    if (!info || info.md5 === missing) return undefined;
+    const stream = await files.get(place, info.md5);
+    if (stream) return { info, stream };
+    missing = info.md5;
+  }
+  return undefined;
 };

@@ -3,8 +3,7 @@
  * row is changed after that, so that no row ever names a file that is not there.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { makeFolders } from '@parley/kit/folder.ts';
@@ -62,13 +61,9 @@ export const openFiles = (folder: string): Files => {
       return { ...facts, place: () => onDisk(rename(temporary, join(home, facts.md5))) };
     },
     get: async (place, md5) => {
-      const path = pathOf(place, md5);
-      try {
-        await stat(path);
-      } catch {
-        return undefined;
-      }
-      return createReadStream(path);
+      // Open from here on, so that one that is replaced meanwhile is still read to its end.
+      const file = await unlessGone(open(pathOf(place, md5)));
+      return file?.createReadStream();
     },
     remove: (place, md5) => rm(pathOf(place, md5), { recursive: true, force: true }),
     sweep: async (scope, before, isOrphan, signal) => {
@@ -91,11 +86,13 @@ const placesIn = async function* (root: string, scope: Pick<FilePlace, 'domain' 
 };
 
 /** What lies in a folder; nothing where there is none. */
-export const namesIn = async (folder: string): Promise<string[]> => {
+export const namesIn = async (folder: string): Promise<string[]> => (await unlessGone(readdir(folder))) ?? [];
+
+const unlessGone = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
-    return await readdir(folder);
+    return await work;
   } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR'].includes(String((thrown as NodeJS.ErrnoException).code))) return [];
+    if (['ENOENT', 'ENOTDIR'].includes(String((thrown as NodeJS.ErrnoException).code))) return undefined;
     throw thrown;
   }
 };
