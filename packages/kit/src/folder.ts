@@ -24,9 +24,9 @@ export const makeFolders = async (path: string, mode = PRIVATE): Promise<void> =
   } catch (thrown) {
     if (await isFolder(path)) return;
     const above = dirname(path);
-    if (codeOf(thrown) !== 'ENOENT' || above === path || (await isFolder(above))) throw thrown;
-    await makeFolders(above, mode);
-    // Another process may have been quicker.
+    if (codeOf(thrown) !== 'ENOENT' || above === path) throw thrown;
+    if (!(await isFolder(above))) await makeFolders(above, mode);
+    // Another may have been quicker, with this folder or with the one above, which was missing a moment ago.
     await mkdir(path, { mode }).catch(async (fault: unknown) => {
       if (!(await isFolder(path))) throw fault;
     });

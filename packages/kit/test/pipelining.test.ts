@@ -102,4 +102,18 @@ describe('pipelined requests', () => {
     assert.equal(await (await fetch(`${server.url}/small/other`)).text(), 'small other;');
     assert.deepEqual(seen, ['slow', 'other']);
   });
+
+  it('before what cannot be read keep their answers: the last one under way ends the connection', async () => {
+    const { server, seen, entered, release } = await start();
+    const socket = await open(server);
+    socket.write(`${get('/slow')}${get('/small/1')}NONSENSE\r\n\r\n`);
+    await entered;
+    socket.write('MORE OF IT\r\n\r\n');
+    await (await fetch(`${server.url}/small/other`)).text();
+    release();
+    const text = (await socket.setEncoding('utf8').toArray()).join('');
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200']);
+    assert.ok(text.endsWith('slow'));
+    assert.deepEqual(seen, ['slow', 'other']);
+  });
 });

@@ -1,12 +1,16 @@
 /** Backup of a running installation under load, and what comes of it in an empty one; real services, both stores. */
 import assert from 'node:assert/strict';
+import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { after, before, describe, it } from 'node:test';
 import { createSilentLog } from '@parley/kit/log.ts';
 import { openStore } from '@parley/kit/store/open.ts';
 import { openPostgresDriver } from '@parley/kit/testing/each-store.ts';
+import { extract, pack } from 'tar-stream';
 import { PARTS, runBackupUnderLoad } from './backup-under-load.ts';
 import { runParley } from './run-parley.ts';
 
@@ -15,6 +19,24 @@ const makeFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-backup-'));
   folders.push(folder);
   return folder;
+};
+
+type TarFiles = readonly (readonly [path: string, content: Buffer])[];
+
+const readTar = async (path: string): Promise<TarFiles> => {
+  const files: [string, Buffer][] = [];
+  const tar = extract();
+  const reading = pipeline(createReadStream(path), tar);
+  for await (const entry of tar) files.push([entry.header.name, await buffer(entry)]);
+  await reading;
+  return files;
+};
+
+const writeTar = async (path: string, files: TarFiles): Promise<void> => {
+  const tar = pack();
+  for (const [name, content] of files) tar.entry({ name }, content);
+  tar.finalize();
+  await writeFile(path, await buffer(tar));
 };
 
 after(async () => {
@@ -132,6 +154,19 @@ describe('what cannot be restored', () => {
     await refused(path, /cut off|cannot be read|damaged/);
     await writeFile(path, 'no archive at all');
     await refused(path, /cannot be read|cut off/);
+  });
+
+  it('is one that lacks a file, holds one more, or holds one twice', async () => {
+    for (const [name, change, words] of [
+      ['lacks', (files: TarFiles) => files.filter(([path]) => path !== 'data/secret.key'), /secret\.key is missing/],
+      ['more', (files: TarFiles) => [['data/more', Buffer.from('more')], ...files], /data\/more does not belong to it/],
+      ['last', (files: TarFiles) => [...files, ['data/more', Buffer.from('more')]], /data\/more does not belong to it/],
+      ['twice', (files: TarFiles) => [files[0]!, ...files], /cannot be read: holds file/],
+    ] as const) {
+      const path = join(await makeFolder(), `${name}.tar`);
+      await writeTar(path, change(await readTar(archive)) as TarFiles);
+      await refused(path, words);
+    }
   });
 
   it('is one of a newer program', async () => {

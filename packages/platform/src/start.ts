@@ -148,7 +148,7 @@ const createEndpoints = (
     ...createSessionListEndpoints({ auth }),
     ownRoutesEndpoint,
     ...createOwnUserEndpoints({ engine, users: resources.users, sipAccounts }),
-    ...createAvatarEndpoints({ engine, users: resources.users, files: model.files }),
+    ...createAvatarEndpoints({ engine, users: resources.users, model }),
     ...resources.all.flatMap((resource) => resourceEndpoints(engine, resource)),
     ...createUsersCachesEndpoints({ engine, users: resources.users }),
     ...createSubordinationsCachesEndpoints(engine),

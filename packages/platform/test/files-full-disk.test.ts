@@ -7,11 +7,16 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Problem } from '@parley/kit/problem.ts';
 import { mountSmallDisk } from '@parley/kit/testing/small-disk.ts';
-import { openFiles } from '../src/model/files.ts';
+import { type Files, openFiles } from '../src/model/files.ts';
 
 const DISK_BYTES = 256 * 1024;
 const PLACE = { domain: 'master', classId: 'c', id: 'i', property: 'doc' };
-const FACTS = { name: 'doc', type: 'text/plain' };
+
+const put = async (files: Files, stream: Readable): Promise<number> => {
+  await using staged = await files.stage(PLACE, stream, 'text/plain');
+  await staged.place();
+  return staged.size;
+};
 
 describe('files on a full disk', () => {
   it('are refused with 503, leave nothing, and are taken when there is room again', async (t) => {
@@ -22,16 +27,15 @@ describe('files on a full disk', () => {
       const files = openFiles(join(disk.path, 'files'));
       const refused = { code: 'unavailable', status: 503 } satisfies Partial<Problem>;
       // The one piece fits in part: the system writes that part and calls it a success.
-      await assert.rejects(files.put(PLACE, Readable.from([Buffer.alloc(2 * DISK_BYTES)]), FACTS), refused);
+      await assert.rejects(put(files, Readable.from([Buffer.alloc(2 * DISK_BYTES)])), refused);
       const pieces = Array.from({ length: 8 }, () => Buffer.alloc(DISK_BYTES / 4));
-      await assert.rejects(files.put(PLACE, Readable.from(pieces), FACTS), refused);
+      await assert.rejects(put(files, Readable.from(pieces)), refused);
       const entries = await readdir(disk.path, { recursive: true, withFileTypes: true });
       assert.deepEqual(
         entries.filter((entry) => entry.isFile()).map(({ name }) => name),
         [],
       );
-      const { size } = await files.put(PLACE, Readable.from([Buffer.alloc(DISK_BYTES / 4)]), FACTS);
-      assert.equal(size, DISK_BYTES / 4);
+      assert.equal(await put(files, Readable.from([Buffer.alloc(DISK_BYTES / 4)])), DISK_BYTES / 4);
     } finally {
       if ('path' in disk) disk.unmount();
       await rm(root, { recursive: true, force: true });

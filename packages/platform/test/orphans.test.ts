@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import S3rver from '@20minutes/s3rver';
-import { MIN_ORPHAN_AGE_MS, openFiles } from '../src/model/files.ts';
+import { type Files, MIN_ORPHAN_AGE_MS, openFiles } from '../src/model/files.ts';
 import { openS3Files } from '../src/model/s3-files.ts';
 import { ADMIN_PASSWORD, startTestPlatform } from './start-test-platform.ts';
 
 const SCOPE = { domain: 'master', classId: 'c' };
 const PLACE = { ...SCOPE, id: 'i', property: 'doc' };
-const FACTS = { name: 'doc', type: 'text/plain' };
 const NEVER = new AbortController().signal;
 
 const makeFolder = async () => {
@@ -23,31 +22,35 @@ const age = (path: string): Promise<void> => {
   const old = new Date(Date.now() - MIN_ORPHAN_AGE_MS - 60_000);
   return utimes(path, old, old);
 };
-const content = (text: string): Readable => Readable.from([Buffer.from(text)]);
+const put = async (files: Files, text: string): Promise<string> => {
+  await using staged = await files.stage(PLACE, Readable.from([Buffer.from(text)]), 'text/plain');
+  await staged.place();
+  return staged.md5;
+};
 
 describe('files that no row names', () => {
   it('are removed once they are old, also when half written; young ones and those that are named stay', async () => {
     await using folder = await makeFolder();
     const files = openFiles(folder.path);
     const home = join(folder.path, 'master', 'c', 'i', 'doc');
-    const [named, orphan, young] = await Promise.all(['a', 'b', 'c'].map((t) => files.put(PLACE, content(t), FACTS)));
+    const [named, orphan, young] = await Promise.all(['a', 'b', 'c'].map((text) => put(files, text)));
     await writeFile(join(home, '.half'), 'half');
     await writeFile(join(home, '.now'), 'half');
-    for (const name of [named!.md5, orphan!.md5, '.half']) await age(join(home, name));
+    for (const name of [named!, orphan!, '.half']) await age(join(home, name));
     const before = Date.now() - MIN_ORPHAN_AGE_MS;
-    assert.equal(await files.sweep(SCOPE, before, async (_, md5) => md5 !== named!.md5, NEVER), 2);
-    assert.deepEqual((await readdir(home)).sort(), ['.now', named!.md5, young!.md5].sort());
+    assert.equal(await files.sweep(SCOPE, before, async (_, md5) => md5 !== named!, NEVER), 2);
+    assert.deepEqual((await readdir(home)).sort(), ['.now', named!, young!].sort());
     assert.equal(await files.sweep({ ...SCOPE, classId: 'none' }, before, async () => true, NEVER), 0);
   });
 
   it('stay when the same content is stored anew while they are looked at', async () => {
     await using folder = await makeFolder();
     const files = openFiles(folder.path);
-    const { md5 } = await files.put(PLACE, content('same'), FACTS);
+    const md5 = await put(files, 'same');
     const path = join(folder.path, 'master', 'c', 'i', 'doc', md5);
     await age(path);
     const storeAgain = async (): Promise<boolean> => {
-      await files.put(PLACE, content('same'), FACTS);
+      await put(files, 'same');
       return true;
     };
     assert.equal(await files.sweep(SCOPE, Date.now() - MIN_ORPHAN_AGE_MS, storeAgain, NEVER), 0);
@@ -70,17 +73,17 @@ describe('files that no row names', () => {
       const spool = join(folder.path, 'spool');
       const place = { endpoint: `http://127.0.0.1:${port}/files`, region: 'us-east-1', ...keys };
       const files = openS3Files(place, spool);
-      const [named, orphan] = await Promise.all(['a', 'b'].map((text) => files.put(PLACE, content(text), FACTS)));
+      const [named, orphan] = await Promise.all(['a', 'b'].map((text) => put(files, text)));
       await mkdir(join(spool, 'jobs'));
       await writeFile(join(spool, 'left'), 'half');
       for (const name of ['jobs', 'left']) await age(join(spool, name));
-      const isOrphan = async (_: unknown, md5: string): Promise<boolean> => md5 !== named!.md5;
+      const isOrphan = async (_: unknown, md5: string): Promise<boolean> => md5 !== named!;
       assert.equal(await files.sweep(SCOPE, Date.now() - MIN_ORPHAN_AGE_MS, isOrphan, NEVER), 0, 'too young');
       assert.deepEqual(await readdir(spool), ['jobs']);
       // An object cannot be made older; so all of them are old from an hour later on.
       assert.equal(await files.sweep(SCOPE, Date.now() + 3_600_000, isOrphan, NEVER), 1);
-      assert.ok(await files.get(PLACE, named!.md5));
-      assert.equal(await files.get(PLACE, orphan!.md5), undefined);
+      assert.ok(await files.get(PLACE, named!));
+      assert.equal(await files.get(PLACE, orphan!), undefined);
     } finally {
       await service.close();
     }

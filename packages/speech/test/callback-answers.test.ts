@@ -6,7 +6,7 @@ import { createSqliteDatabase } from '@parley/kit/testing/each-store.ts';
 import { eventually } from '@parley/kit/testing/wait.ts';
 import { type Attempt, oweDelivery, startCallbacks } from '../src/jobs/callback.ts';
 import type { JobRow } from '../src/jobs/job.ts';
-import { DOMAIN, KIND } from '../src/jobs/records.ts';
+import { CALLBACK_QUEUE, DOMAIN, KIND } from '../src/jobs/records.ts';
 
 const jobOf = (id: string): JobRow => ({
   id,
@@ -65,6 +65,11 @@ const open = async (stack: AsyncDisposableStack, answers: readonly Attempt[]) =>
     attempts,
     until: (count: number) => eventually(`attempt ${count}`, async () => (await told())?.attempts === count),
     told,
+    /** How many deliveries fall due until that long after the start; they are taken from whoever would make them. */
+    dueAfter: async (ms: number): Promise<number> => {
+      const claims = { owner: 'another', leaseMs: 60_000, limit: 10, nowMs: startMs + ms };
+      return (await store.claim(DOMAIN, CALLBACK_QUEUE, claims)).length;
+    },
     pass: (ms: number) => {
       nowMs += ms;
       loop.ring();
@@ -112,6 +117,20 @@ describe('an answer to a delivery', () => {
     }
     await until(3);
     assert.deepEqual([(await told())?.status, (await told())?.attempts], ['failed', 3]);
+  });
+
+  it('is not followed by the next attempt before the pause it asks for, and not later', async () => {
+    for (const [asked, pauseMs] of [
+      [answer(503, 60), 60_000],
+      [answer(429, 3599), 3_599_000],
+      [answer(429, 1_000_000), 3_600_000],
+    ] as const) {
+      await using stack = new AsyncDisposableStack();
+      const { until, dueAfter } = await open(stack, [asked]);
+      await until(1);
+      assert.equal(await dueAfter(pauseMs - 1), 0, JSON.stringify(asked));
+      assert.equal(await dueAfter(pauseMs), 1, JSON.stringify(asked));
+    }
   });
 
   it('may ask for a longer pause, up to an hour', async () => {

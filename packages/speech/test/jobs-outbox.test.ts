@@ -114,6 +114,34 @@ eachStore((driver) => {
       assert.equal((await claimNow(store)).length, 1);
     });
 
+    it('leaves a delivery that another process has claimed to that one, whatever its own late attempt brings', async () => {
+      for (const status of [204, 404, 503]) {
+        await using database = await driver.createDatabase();
+        const store = await database.open();
+        await oweOne(store);
+        const begun = createLatch('the slow attempt');
+        const answered = createLatch('the slow answer');
+        const written = createLatch('what the slow one writes');
+        const watched: Store = { ...store, commit: (...change) => store.commit(...change).finally(written.open) };
+        await using _slow = startCallbacks({
+          ...partsOf(watched, 'slow', async () => {
+            begun.open();
+            await answered.opened();
+            return { status, retryAfterSec: undefined };
+          }),
+          limits: { leaseMs: 60_000 },
+        });
+        await begun.opened();
+        const afterLease = { owner: 'next', leaseMs: 3_600_000, limit: 10, nowMs: Date.now() + 120_000 };
+        assert.equal((await store.claim(DOMAIN, CALLBACK_QUEUE, afterLease)).length, 1);
+        answered.open();
+        await written.opened();
+        const { status: told, attempts, last_status } = (await callbackOf(store))!;
+        assert.deepEqual([told, attempts, last_status], ['pending', 0, null], String(status));
+        assert.equal(await store.count(DOMAIN, KIND.delivery), 1);
+      }
+    });
+
     it('does not bring back a delivery that another process has taken over and made', async () => {
       await using database = await driver.createDatabase();
       const store = await database.open();

@@ -1,5 +1,5 @@
 /** Answers what Node's parser refuses before there is a request: broken heads, heads too large, heads too late. */
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ANSWER_HEADERS } from './answer-headers.ts';
 import { linger } from './body.ts';
@@ -8,17 +8,26 @@ import { createRequestId } from './request-id.ts';
 
 /** What Node adds to the error and the connection. */
 type ParseError = Error & { code?: string; rawPacket?: unknown };
-type HttpSocket = Socket & { _httpMessage?: { headersSent?: boolean } | null };
+type Running = Pick<ServerResponse, 'headersSent' | 'once' | 'req'>;
+type HttpSocket = Socket & { _httpMessage?: Running | null };
 
 /** How much of the refused bytes is looked at for the request line. */
 const MAX_REQUEST_LINE_BYTES = 4096;
 
 /** Fastify's `clientErrorHandler`. */
-export const answerParseErrors =
-  (parts: ErrorParts, maxUriBytes: number) =>
-  (error: ParseError, socket: Socket): void => {
+export const answerParseErrors = (parts: ErrorParts, maxUriBytes: number) => {
+  /** Connections that end with the answer they wait for; each further piece of theirs is refused again. */
+  const ending = new WeakSet<Socket>();
+  return (error: ParseError, socket: Socket): void => {
+    if (ending.has(socket)) return;
     const { _httpMessage: running } = socket as HttpSocket;
     const isGone = error.code === 'ECONNRESET' || socket.destroyed || !socket.writable;
+    // It came behind a whole request: our 400 would be taken for that one's answer.
+    if (!isGone && running?.req.complete) {
+      ending.add(socket);
+      running.once('finish', () => linger(socket));
+      return;
+    }
     // An answer that has begun must not get another one in its middle.
     if (isGone || running?.headersSent) {
       socket.destroy();
@@ -27,6 +36,7 @@ export const answerParseErrors =
     socket.write(renderAnswer(parts, error, maxUriBytes));
     linger(socket);
   };
+};
 
 const renderAnswer = (parts: ErrorParts, error: ParseError, maxUriBytes: number): string => {
   const { method, path } = readRequestLine(error.rawPacket);

@@ -27,8 +27,8 @@ export const takeOneByOne = (server: Server): void => {
     waiting.set(socket, count);
     before.once('close', () => {
       waiting.set(socket, waiting.get(socket)! - 1);
-      // Who is gone waits for nothing.
-      if (!socket.destroyed) handle(request, response);
+      // Who is gone waits for nothing, and no answer can follow the last.
+      if (socket.writable) handle(request, response);
     });
   });
 };

@@ -5,7 +5,9 @@ import { notFound, problem } from '../codes.ts';
 import type { Caller, User } from '../domains/types.ts';
 import { openUpload } from '../http/body.ts';
 import { sendFile } from '../http/reply.ts';
-import type { FilePlace, Files } from '../model/files.ts';
+import { openNamed } from '../model/file-turns.ts';
+import type { FilePlace } from '../model/files.ts';
+import type { Model } from '../model/model.ts';
 import { callerOf, type RestCall, type RestEndpoint } from '../rest/endpoint.ts';
 import { type Engine, memoryOf } from '../rest/engine.ts';
 import { isObject, type Json } from '../rest/json.ts';
@@ -13,7 +15,7 @@ import { type RawQuery, readFlag } from '../rest/query.ts';
 import type { Resource } from '../rest/resource.ts';
 import { readOwnAccount } from './own-account.ts';
 
-type Parts = { readonly engine: Engine; readonly users: Resource; readonly files: Files };
+type Parts = { readonly engine: Engine; readonly users: Resource; readonly model: Pick<Model, 'files' | 'turns'> };
 
 export type Avatar = { readonly name: string; readonly size: number; readonly mtime: string; readonly hasha: string };
 
@@ -84,26 +86,33 @@ const place =
     if (type === undefined) {
       throw problem('unsupported_media_type', { details: { allowed: ['image/png', 'image/jpeg', 'image/webp'] } });
     }
-    const before = await ownAvatar(caller);
-    const facts = { name: name || `avatar.${type.slice('image/'.length)}`, type };
-    const { size, md5 } = await parts.files.put(placeOf(caller), Readable.from([bytes]), facts);
-    const avatar = { name: facts.name, size, mtime: new Date().toISOString(), hasha: md5 };
-    await note(parts, caller, avatar);
-    if (before && before.hasha !== md5) await parts.files.remove(placeOf(caller), before.hasha);
-    return avatar;
+    const { files, turns } = parts.model;
+    await using staged = await files.stage(placeOf(caller), Readable.from([bytes]), type);
+    const { size, md5 } = staged;
+    const facts = { name: name || `avatar.${type.slice('image/'.length)}`, size, hasha: md5 };
+    return await turns.take(placeOf(caller), async () => {
+      const before = await ownAvatar(caller);
+      await staged.place();
+      const avatar = { ...facts, mtime: new Date().toISOString() };
+      await note(parts, caller, avatar);
+      if (before && before.hasha !== md5) await turns.removeOld(files, placeOf(caller), before.hasha);
+      return avatar;
+    });
   };
 
 const show =
-  ({ files }: Parts) =>
+  ({ model: { files } }: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    const avatar = await ownAvatar(caller);
-    const stream = avatar && (await files.get(placeOf(caller), avatar.hasha));
-    if (!avatar || !stream) throw notFound();
+    const found = await openNamed(files, placeOf(caller), async () => {
+      const avatar = await ownAvatar(caller);
+      return avatar && { name: avatar.name, md5: avatar.hasha };
+    });
+    if (!found) throw notFound();
     const pieces: Buffer[] = [];
-    for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+    for await (const piece of found.stream as AsyncIterable<Buffer>) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
-    const file = { stream: Readable.from([bytes]), sizeBytes: bytes.length, name: avatar.name };
+    const file = { stream: Readable.from([bytes]), sizeBytes: bytes.length, name: found.info.name };
     const asAttachment = readFlag(call.request.query as RawQuery, 'attachment');
     return sendFile(call.reply, { ...file, type: typeOf(bytes) ?? 'application/octet-stream' }, asAttachment);
   };
@@ -112,9 +121,13 @@ const takeAway =
   (parts: Parts) =>
   async (call: RestCall): Promise<unknown> => {
     const caller = callerOf(call);
-    if (!(await ownAvatar(caller))) throw notFound();
-    await note(parts, caller, undefined);
-    await parts.files.remove(placeOf(caller));
+    const { files, turns } = parts.model;
+    await turns.take(placeOf(caller), async () => {
+      const avatar = await ownAvatar(caller);
+      if (!avatar) throw notFound();
+      await note(parts, caller, undefined);
+      await turns.removeOld(files, placeOf(caller), avatar.hasha);
+    });
     return call.reply.code(204).send();
   };
 

@@ -6,6 +6,7 @@ import type { RestCall } from '../rest/endpoint.ts';
 import { sendJson } from '../rest/engine.ts';
 import { isObject } from '../rest/json.ts';
 import { type RawQuery, readFlag, readText } from '../rest/query.ts';
+import { openNamed } from './file-turns.ts';
 import type { FileInfo } from './files.ts';
 import { etagOfItem, showItem } from './items.ts';
 import type { Model } from './model.ts';
@@ -27,14 +28,22 @@ const infoOf = (value: unknown): FileInfo | undefined => (isObject(value) ? (val
 
 export const putAttachment = async (model: Model, call: RestCall, place: Place): Promise<unknown> => {
   const write = { domain: place.domain, model: place.model, id: place.id!, ifMatch: call.request.headers['if-match'] };
-  const before = await model.items.read(place.domain, place.model, place.id!);
-  if (!before) throw notFound();
+  if (!(await model.items.read(place.domain, place.model, place.id!))) throw notFound();
   const upload = await openUpload(call.request, model.maxFileBytes);
   const facts = { name: nameOf(call, upload.name, place.property!), type: typeOf(upload.type) };
-  const info = await filesAt(model, place).put(placeOf(place), upload.stream, facts);
-  const item = await model.items.set(write, place.property!, info);
-  const old = infoOf(before[place.property!]);
-  if (old && old.md5 !== info.md5) await filesAt(model, place).remove(placeOf(place), old.md5);
+  const files = filesAt(model, place);
+  await using staged = await files.stage(placeOf(place), upload.stream, facts.type);
+  const { size, md5 } = staged;
+  const info: FileInfo = { name: facts.name, size, md5, type: facts.type };
+  const item = await model.turns.take(placeOf(place), async () => {
+    const before = await model.items.read(place.domain, place.model, place.id!);
+    if (!before) throw notFound();
+    await staged.place();
+    const after = await model.items.set(write, place.property!, info);
+    const old = infoOf(before[place.property!]);
+    if (old && old.md5 !== md5) await model.turns.removeOld(files, placeOf(place), old.md5);
+    return after;
+  });
   return sendJson(call.reply.header('etag', etagOfItem(item)), JSON.stringify(showItem(place.model, item)));
 };
 
@@ -50,10 +59,12 @@ const typeOf = (type: string): string => (MEDIA_TYPE.test(type) ? type : 'applic
 
 export const getAttachment = async (model: Model, call: RestCall, place: Place): Promise<unknown> => {
   const asAttachment = readFlag(call.request.query as RawQuery, 'attachment');
-  const item = await model.items.read(place.domain, place.model, place.id!);
-  const info = infoOf(item?.[place.property!]);
-  const stream = info && (await filesAt(model, place).get(placeOf(place), info.md5));
-  if (!info || !stream) throw notFound();
+  const found = await openNamed(filesAt(model, place), placeOf(place), async () => {
+    const item = await model.items.read(place.domain, place.model, place.id!);
+    return infoOf(item?.[place.property!]);
+  });
+  if (!found) throw notFound();
+  const { info, stream } = found;
   call.reply.header('etag', `"${info.md5}"`);
   return sendFile(call.reply, { stream, sizeBytes: info.size, name: info.name, type: typeByName(info) }, asAttachment);
 };
@@ -84,12 +95,14 @@ const typeByName = ({ name, type }: FileInfo): string => {
   return Object.hasOwn(BY_EXTENSION, extension) ? BY_EXTENSION[extension]! : type;
 };
 
-export const removeAttachment = async (model: Model, call: RestCall, place: Place): Promise<unknown> => {
-  const item = await model.items.read(place.domain, place.model, place.id!);
-  const info = infoOf(item?.[place.property!]);
-  if (!info) throw notFound();
-  const write = { domain: place.domain, model: place.model, id: place.id!, ifMatch: call.request.headers['if-match'] };
-  await model.items.set(write, place.property!, undefined);
-  await filesAt(model, place).remove(placeOf(place), info.md5);
-  return call.reply.code(204).send();
-};
+export const removeAttachment = (model: Model, call: RestCall, place: Place): Promise<unknown> =>
+  model.turns.take(placeOf(place), async () => {
+    const item = await model.items.read(place.domain, place.model, place.id!);
+    const info = infoOf(item?.[place.property!]);
+    if (!info) throw notFound();
+    const ifMatch = call.request.headers['if-match'];
+    const write = { domain: place.domain, model: place.model, id: place.id!, ifMatch };
+    await model.items.set(write, place.property!, undefined);
+    await model.turns.removeOld(filesAt(model, place), placeOf(place), info.md5);
+    return call.reply.code(204).send();
+  });

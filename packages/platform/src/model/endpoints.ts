@@ -95,7 +95,7 @@ const createHandlers = (
   model: Model,
   check: CheckSystemRow,
 ): Record<Level, Record<string, Handler>> => {
-  const { items, filesOf } = model;
+  const { items } = model;
   const send = (call: RestCall, { model: of }: Place, item: Json): unknown =>
     sendJson(call.reply.header('etag', etagOfItem(item)), JSON.stringify(showItem(of, item)));
   const writeOf = (call: RestCall, { domain, model: of, id }: Place): ItemWrite => ({
@@ -139,7 +139,7 @@ const createHandlers = (
       DELETE: async (call, place) => {
         await readDocument(call.request, 'delete');
         await items.remove(writeOf(call, place));
-        await removeFiles(filesOf, place.domain, place.model, [place.id!]);
+        await removeFiles(model, place.domain, place.model, [place.id!]);
         return call.reply.code(204).send();
       },
     },

@@ -3,8 +3,7 @@
  * row is changed after that, so that no row ever names a file that is not there.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { makeFolders } from '@parley/kit/folder.ts';
@@ -21,9 +20,16 @@ export type FilePlace = {
   readonly property: string;
 };
 
+/** A file that came whole and is not in its place yet; to dispose of it removes what was not placed. */
+export type StagedFile = AsyncDisposable & {
+  readonly size: number;
+  readonly md5: string;
+  place(): Promise<void>;
+};
+
 export type Files = {
-  /** Stores all of the stream; a stream that fails leaves nothing. */
-  put(place: FilePlace, stream: Readable, facts: { name: string; type: string }): Promise<FileInfo>;
+  /** Takes all of the stream, to be placed later; a stream that fails leaves nothing. */
+  stage(place: FilePlace, stream: Readable, type: string): Promise<StagedFile>;
   /** Undefined when the file is not there. */
   get(place: FilePlace, md5: string): Promise<Readable | undefined>;
   /** Removes one version of a file, or all of a property, an item or a class. */
@@ -47,27 +53,17 @@ export const openFiles = (folder: string): Files => {
   const pathOf = ({ domain, classId, id, property }: Parameters<Files['remove']>[0], md5?: string): string =>
     join(folder, ...[domain, classId, id, property, md5].filter((part): part is string => part !== undefined));
   return {
-    put: async (place, stream, { name, type }) => {
+    stage: async (place, stream) => {
       const home = pathOf(place);
       await onDisk(makeFolders(home));
       const temporary = join(home, `.${createToken(9)}`);
-      try {
-        const { size, md5 } = await writeSynced(temporary, stream);
-        await onDisk(rename(temporary, join(home, md5)));
-        return { name, size, md5, type };
-      } catch (thrown) {
-        await rm(temporary, { force: true });
-        throw thrown;
-      }
+      const facts = await writeStaged(temporary, stream);
+      return { ...facts, place: () => onDisk(rename(temporary, join(home, facts.md5))) };
     },
     get: async (place, md5) => {
-      const path = pathOf(place, md5);
-      try {
-        await stat(path);
-      } catch {
-        return undefined;
-      }
-      return createReadStream(path);
+      // Open from here on, so that one that is replaced meanwhile is still read to its end.
+      const file = await unlessGone(open(pathOf(place, md5)));
+      return file?.createReadStream();
     },
     remove: (place, md5) => rm(pathOf(place, md5), { recursive: true, force: true }),
     sweep: async (scope, before, isOrphan, signal) => {
@@ -90,11 +86,13 @@ const placesIn = async function* (root: string, scope: Pick<FilePlace, 'domain' 
 };
 
 /** What lies in a folder; nothing where there is none. */
-export const namesIn = async (folder: string): Promise<string[]> => {
+export const namesIn = async (folder: string): Promise<string[]> => (await unlessGone(readdir(folder))) ?? [];
+
+const unlessGone = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
-    return await readdir(folder);
+    return await work;
   } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR'].includes(String((thrown as NodeJS.ErrnoException).code))) return [];
+    if (['ENOENT', 'ENOTDIR'].includes(String((thrown as NodeJS.ErrnoException).code))) return undefined;
     throw thrown;
   }
 };
@@ -138,8 +136,19 @@ const onDisk = async <T>(work: Promise<T>): Promise<T> => {
   }
 };
 
-/** Writes a new file and waits for the disk. Returns what the stream held. Throws `unavailable` when the disk refuses. */
-export const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
+/** What the stream held, in a new file, which goes when it is disposed of. Throws `unavailable` when the disk refuses. */
+export const writeStaged = async (path: string, stream: Readable): Promise<Omit<StagedFile, 'place'>> => {
+  const remove = (): Promise<void> => rm(path, { force: true });
+  try {
+    return { ...(await writeSynced(path, stream)), [Symbol.asyncDispose]: remove };
+  } catch (thrown) {
+    await remove();
+    throw thrown;
+  }
+};
+
+/** Writes a new file and waits for the disk. */
+const writeSynced = async (path: string, stream: Readable): Promise<{ size: number; md5: string }> => {
   const hash = createHash('md5');
   let size = 0;
   await using file = await onDisk(open(path, 'wx', 0o600));

@@ -13,6 +13,7 @@ import type { RowsOfClasses } from './class-options.ts';
 import { isOwnStorage } from './class-options.ts';
 import { doesExpire, EXPIRES_AT } from './expiry.ts';
 import { isBelowRoot } from './file-roots.ts';
+import { createFileTurns, type FileTurns } from './file-turns.ts';
 import { type Files, openFiles } from './files.ts';
 import { createItems, type Items } from './items.ts';
 import { createModelClasses, type ModelClass, type ModelClasses } from './model-class.ts';
@@ -29,6 +30,7 @@ export type Model = AsyncDisposable & {
   readonly files: Files;
   /** Where the files of a class lie. */
   filesOf(domain: Domain, model: ModelClass): Files;
+  readonly turns: FileTurns;
   readonly maxFileBytes: number;
   /** For the resource that defines classes. */
   readonly ofClasses: RowsOfClasses;
@@ -58,13 +60,15 @@ export const openModel = (parts: ModelParts): Model => {
   const source = openRowSource({ store, secrets, log, clock: parts.clock });
   const files = openFiles(join(parts.dataDir, 'files'));
   const filesOf = createFilesOf(parts, files);
+  const turns = createFileTurns(store.driver === 'postgres');
   const sweeping = new AbortController();
-  const sweeper = keepSweeping(parts, classes, source, filesOf, sweeping.signal);
+  const sweeper = keepSweeping(parts, classes, { source, filesOf, turns }, sweeping.signal);
   return {
     classes,
     source,
     files,
     filesOf,
+    turns,
     maxFileBytes: parts.maxFileBytes,
     items: createItems({ source, secrets, stamp }),
     stamp: () => stamp(),
@@ -137,8 +141,7 @@ const fits = (property: Property, value: unknown): boolean => {
 const keepSweeping = async (
   parts: ModelParts,
   classes: ModelClasses,
-  source: RowSource,
-  filesOf: FilesOf,
+  holders: FileHolders,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
@@ -147,7 +150,7 @@ const keepSweeping = async (
       const domains = parts.domains();
       for (const name of domains.names()) {
         const domain = domains.loaded(name);
-        if (domain) await sweepDomain(domain, classes, source, filesOf, parts.stamp());
+        if (domain) await sweepDomain(domain, classes, holders, parts.stamp());
       }
     } catch (thrown) {
       if (!signal.aborted) parts.log.warn({ err: thrown }, 'expired items were not swept');
@@ -156,23 +159,17 @@ const keepSweeping = async (
 };
 
 /** Removes what expired, a page a class; the next sweep takes the rest. */
-const sweepDomain = async (
-  domain: Domain,
-  classes: ModelClasses,
-  source: RowSource,
-  filesOf: FilesOf,
-  now: string,
-): Promise<void> => {
+const sweepDomain = async (domain: Domain, classes: ModelClasses, holders: FileHolders, now: string): Promise<void> => {
   for (const entity of domain.all('class')) {
     const model = classes.of(domain, entity);
     if (!doesExpire(model)) continue;
-    const rows = await source.open(domain, model);
+    const rows = await holders.source.open(domain, model);
     const page = await rows.query({ where: [{ path: EXPIRES_AT, op: '<=', value: now }], limit: SWEEP_ROWS });
     const over = page.filter(({ data }) => String(data[EXPIRES_AT]) <= now);
     if (over.length === 0) continue;
     await rows.drop(over.map(({ id }) => id));
     await removeFiles(
-      filesOf,
+      holders,
       domain,
       model,
       over.map(({ id }) => id),
@@ -183,18 +180,26 @@ const sweepDomain = async (
 const hasFiles = ({ properties }: ModelClass): boolean =>
   properties.some(({ data_type }) => data_type === 'attachment');
 
-/** Files of items that are gone. */
+type FileHolders = Pick<Model, 'source' | 'filesOf' | 'turns'>;
+
+/** Files of items that are gone; one that is there again by now keeps them, and the sweep takes what it does not name. */
 export const removeFiles = async (
-  filesOf: FilesOf,
+  { source, filesOf, turns }: FileHolders,
   domain: Domain,
   model: ModelClass,
   ids: readonly string[],
 ): Promise<void> => {
   if (!hasFiles(model)) return;
-  for (const id of ids) await filesOf(domain, model).remove({ domain: domain.name, classId: model.id, id });
+  const rows = await source.open(domain, model);
+  for (const id of ids) {
+    const item = { domain: domain.name, classId: model.id, id };
+    await turns.take(item, async () => {
+      if (!(await rows.get(id))) await filesOf(domain, model).remove(item);
+    });
+  }
 };
 
-export type FilesOf = Model['filesOf'];
+type FilesOf = Model['filesOf'];
 
 /** The data folder's own, or the folder or bucket of the storage that the class names. */
 const createFilesOf = ({ dataDir, fileRoots, secrets }: ModelParts, own: Files): FilesOf => {

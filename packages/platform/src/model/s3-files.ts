@@ -11,7 +11,7 @@ import { problem } from '../codes.ts';
 import type { SecretBox } from '../domains/secrets.ts';
 import type { Domain, Entity } from '../domains/types.ts';
 import { isObject, type Json } from '../rest/json.ts';
-import { type Files, isOld, namesIn, writeSynced } from './files.ts';
+import { type Files, isOld, namesIn, writeStaged } from './files.ts';
 
 const CHECK_TIMEOUT_MS = 5000;
 
@@ -59,16 +59,11 @@ export const openS3Files = (place: S3Place, spoolDir: string): Files => {
     }
   };
   return {
-    put: async (at, stream, { name, type }) => {
+    stage: async (at, stream, type) => {
       await makeFolders(spoolDir);
       const spooled = join(spoolDir, createToken(9));
-      try {
-        const { size, md5 } = await writeSynced(spooled, stream);
-        await use((bucket) => bucket.putFile(keyOf(at, md5), spooled, type));
-        return { name, size, md5, type };
-      } finally {
-        await rm(spooled, { force: true });
-      }
+      const facts = await writeStaged(spooled, stream);
+      return { ...facts, place: () => use((bucket) => bucket.putFile(keyOf(at, facts.md5), spooled, type)) };
     },
     get: (at, md5) => use((bucket) => bucket.get(keyOf(at, md5))),
     remove: (at, md5) =>

@@ -18,7 +18,7 @@ type Found = { readonly domain: DomainMemory; readonly model: ModelClass };
 type RequireRoute = (actor: Actor, method: string, path: string) => void;
 
 export const createModelEntities = (engine: Engine, model: Model, requireRoute: RequireRoute): ScriptEntities => {
-  const { items, source, stamp, filesOf } = model;
+  const { items, source, stamp } = model;
   const open = (actor: Actor, collection: string, method: string, id?: string): Found => {
     requireRoute(actor, method, id === undefined ? collection : `${collection}/${id}`);
     const domain = memoryOf(engine, actor.domain);
@@ -57,7 +57,7 @@ export const createModelEntities = (engine: Engine, model: Model, requireRoute: 
     remove: async (actor, collection, id) => {
       const { domain, model: of } = open(actor, collection, 'DELETE', id);
       await items.remove({ domain, model: of, id: idIn(id) });
-      await removeFiles(filesOf, domain, of, [idIn(id)]);
+      await removeFiles(model, domain, of, [idIn(id)]);
     },
   };
 };
