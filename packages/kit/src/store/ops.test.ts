@@ -39,6 +39,9 @@ describe('the changes of a commit', () => {
     ] as const) {
       assert.throws(() => toOps('d', [{ ...work, [name]: value }]), refuses(name), name);
     }
-    assert.throws(() => toOps('d', [{ op: 'renew', queue: 'q', id: 'i', owner: 'me', untilMs: 1.5 }]), refuses('untilMs'));
+    assert.throws(
+      () => toOps('d', [{ op: 'renew', queue: 'q', id: 'i', owner: 'me', untilMs: 1.5 }]),
+      refuses('untilMs'),
+    );
   });
 });
