@@ -48,7 +48,7 @@ describe('bad input', () => {
         body.warnings?.some(({ code }) => code === expected.warning),
         JSON.stringify(body),
       );
-    assert.deepEqual(await speech.spooled(), []);
+    await speech.emptied();
   };
 
   it('asks for the file', () => check({}, undefined, { status: 400, code: 'invalid_request', param: 'file' }));
@@ -147,7 +147,7 @@ describe('bad input', () => {
     );
     assert.equal(response.status, 200);
     assert.match(response.headers.get('x-service-warnings') ?? '', /hotwords_truncated/);
-    assert.deepEqual(await speech.spooled(), []);
+    await speech.emptied();
   });
   it('refuses what is no form', async () => {
     const json = await speech.fetch('/api/v1/transcribe', {
@@ -162,7 +162,7 @@ describe('bad input', () => {
       headers: { 'content-type': 'multipart/form-data; boundary=x' },
     });
     assert.equal(torn.status, 400);
-    assert.deepEqual(await speech.spooled(), []);
+    await speech.emptied();
   });
   it('stops and cleans up when the client goes away', async () => {
     const leaving = new AbortController();

@@ -18,7 +18,7 @@ before(async () => {
   wav = await testFile('speech/transfer-digits.wav');
 });
 after(async () => {
-  assert.deepEqual(await speech.spooled(), []);
+  await speech.emptied();
   await speech[Symbol.asyncDispose]();
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSilentLog, type Log } from '@parley/kit/log.ts';
 import { readSettings } from '@parley/kit/settings.ts';
+import { eventually } from '@parley/kit/testing/wait.ts';
 import { SPEECH_SETTINGS } from '../src/settings.ts';
 import { startSpeech } from '../src/start.ts';
 
@@ -41,6 +42,8 @@ export type TestSpeech = AsyncDisposable & {
   readonly dataDir: string;
   /** Files waiting in the spool, at any depth. */
   spooled(): Promise<string[]>;
+  /** Waits until nothing is in the spool: what is given up leaves it a moment after its answer. */
+  emptied(): Promise<void>;
   /** `fetch` with the user's key (or another). */
   fetch(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
   /** Posts a multipart form: text fields, and `file` when given. */
@@ -88,6 +91,10 @@ export const startTestSpeech = async (options: TestSpeechOptions = {}): Promise<
   };
   const settings = readSettings(SPEECH_SETTINGS, { section: 'speech', env: {}, flags });
   const running = await startSpeech(settings, options.log ?? createSilentLog());
+  const spooled = async (): Promise<string[]> => {
+    const entries = await readdir(join(dataDir, 'spool'), { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  };
   const send: TestSpeech['fetch'] = (path, { key = USER_KEY, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (key !== '') headers.set('authorization', `Bearer ${key}`);
@@ -96,9 +103,9 @@ export const startTestSpeech = async (options: TestSpeechOptions = {}): Promise<
   return {
     url: running.url,
     dataDir,
-    spooled: async () => {
-      const entries = await readdir(join(dataDir, 'spool'), { recursive: true, withFileTypes: true });
-      return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+    spooled,
+    emptied: async () => {
+      await eventually('the spool to be empty', async () => (await spooled()).length === 0);
     },
     fetch: send,
     post: (path, fields, file, key = USER_KEY) => {
