@@ -121,6 +121,8 @@ const startParse = async ({ folder, signal, log }: BenchContext, stack: AsyncDis
     await startChild({
       module: fileURLToPath(new URL('./parse-server.ts', import.meta.url)),
       args: [folder, await postgres.createDatabase(), masterKey],
+      // Else it makes a folder for its log where the command was called.
+      env: { PARSE_SERVER_LOGS_FOLDER: 'null' },
       signal,
     }),
   );
