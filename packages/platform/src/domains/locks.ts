@@ -3,6 +3,8 @@
  * than its own entity waits until it is alone. Whoever waits is served in the order of coming.
  */
 
+import { createTurns } from './turns.ts';
+
 export type Locks = {
   /** Runs the task when no other write to this entity and no exclusive one runs. */
   entity<T>(key: string, task: () => Promise<T>): Promise<T>;
@@ -11,7 +13,7 @@ export type Locks = {
 };
 
 export const createLocks = (): Locks => {
-  const tails = new Map<string, Promise<unknown>>();
+  const turns = createTurns();
   let running = 0;
   let isAlone = false;
   const waiting: { readonly isExclusive: boolean; readonly start: () => void }[] = [];
@@ -49,17 +51,6 @@ export const createLocks = (): Locks => {
   };
   return {
     exclusive: (task) => run(true, task),
-    entity: async (key, task) => {
-      const before = tails.get(key);
-      const { promise: tail, resolve: end } = Promise.withResolvers<void>();
-      tails.set(key, tail);
-      try {
-        await before;
-        return await run(false, task);
-      } finally {
-        end();
-        if (tails.get(key) === tail) tails.delete(key);
-      }
-    },
+    entity: (key, task) => turns.take(key, () => run(false, task)),
   };
 };

@@ -3,6 +3,7 @@
  * A file's name is the checksum of its content, so that the old file of one request may be the new one of the next.
  */
 import type { Readable } from 'node:stream';
+import { createTurns } from '../domains/turns.ts';
 import type { FilePlace, Files } from './files.ts';
 
 export type FileTurns = {
@@ -14,21 +15,9 @@ export type FileTurns = {
 
 /** `isShared`: other servers work on the same files. They take no turns with us, so that old files wait for the sweep. */
 export const createFileTurns = (isShared: boolean): FileTurns => {
-  const tails = new Map<string, Promise<void>>();
+  const turns = createTurns();
   return {
-    take: async ({ domain, classId, id }, task) => {
-      const key = `${domain}/${classId}/${id}`;
-      const before = tails.get(key);
-      const { promise: tail, resolve: end } = Promise.withResolvers<void>();
-      tails.set(key, tail);
-      try {
-        await before;
-        return await task();
-      } finally {
-        end();
-        if (tails.get(key) === tail) tails.delete(key);
-      }
-    },
+    take: ({ domain, classId, id }, task) => turns.take(`${domain}/${classId}/${id}`, task),
     removeOld: async (files, place, md5) => {
       if (!isShared) await files.remove(place, md5);
     },
