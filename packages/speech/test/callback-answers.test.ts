@@ -7,35 +7,9 @@ import { eventually } from '@parley/kit/testing/wait.ts';
 import { type Attempt, oweDelivery, startCallbacks } from '../src/jobs/callback.ts';
 import type { JobRow } from '../src/jobs/job.ts';
 import { CALLBACK_QUEUE, DOMAIN, KIND } from '../src/jobs/records.ts';
+import { owedJob } from './owed-job.ts';
 
-const jobOf = (id: string): JobRow => ({
-  id,
-  key_id: 'key',
-  status: 'canceled',
-  seq: 2,
-  attempt: 0,
-  source: 'api',
-  priority: 'batch',
-  model_id: 'm',
-  model_rev: '1',
-  filename: null,
-  audio_bytes: 1,
-  audio_seconds: null,
-  request: {} as JobRow['request'],
-  place: 'here',
-  stage: null,
-  percent: null,
-  done_seconds: 0,
-  segments_told: 0,
-  run_started_ms: null,
-  run_started_percent: 0,
-  trace: null,
-  created_at: '2026-01-01T00:00:00.000Z',
-  started_at: null,
-  finished_at: '2026-01-01T00:00:01.000Z',
-  error: null,
-  callback: { url: `https://example.org/${id}`, status: 'pending', attempts: 0, last_status: null },
-});
+const jobOf = (id: string): JobRow => owedJob(id, `https://example.org/${id}`);
 
 /** Delivers one job to a receiver that answers so, one answer after the other. `attempts` holds when each was made. */
 const open = async (stack: AsyncDisposableStack, answers: readonly Attempt[]) => {

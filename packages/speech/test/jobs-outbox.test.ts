@@ -8,51 +8,9 @@ import { createLatch, eventually } from '@parley/kit/testing/wait.ts';
 import { type CallbackParts, oweDelivery, startCallbacks } from '../src/jobs/callback.ts';
 import type { JobRow } from '../src/jobs/job.ts';
 import { CALLBACK_QUEUE, DOMAIN, KIND } from '../src/jobs/records.ts';
+import { owedJob } from './owed-job.ts';
 
-const JOB: JobRow = {
-  id: 'job_0123456789abcdef0123456789abcdef',
-  key_id: 'key',
-  status: 'canceled',
-  seq: 2,
-  attempt: 0,
-  source: 'api',
-  priority: 'batch',
-  model_id: 'm',
-  model_rev: '1',
-  filename: null,
-  audio_bytes: 1,
-  audio_seconds: null,
-  request: {
-    model: undefined,
-    language: undefined,
-    channelMode: undefined,
-    diarize: false,
-    numSpeakers: 0,
-    punctuate: undefined,
-    itn: undefined,
-    hotwords: [],
-    hotwordsScore: undefined,
-    decodingMethod: undefined,
-    maxActivePaths: undefined,
-    wordTimestamps: undefined,
-    voiceActivity: undefined,
-    strict: false,
-    warnings: [],
-  },
-  place: 'here',
-  stage: null,
-  percent: null,
-  done_seconds: 0,
-  segments_told: 0,
-  run_started_ms: null,
-  run_started_percent: 0,
-  trace: null,
-  created_at: '2026-01-01T00:00:00.000Z',
-  started_at: null,
-  finished_at: '2026-01-01T00:00:01.000Z',
-  error: null,
-  callback: { url: 'https://example.org/hook', status: 'pending', attempts: 0, last_status: null },
-};
+const JOB = owedJob();
 
 /** A job that is over and owes its delivery. */
 const oweOne = (store: Store) =>
