@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import type { CommandLine } from '@parley/kit/command-line.ts';
 import { makeWritableFolder } from '@parley/kit/folder.ts';
 import type { Log } from '@parley/kit/log.ts';
-import { openStore } from '@parley/kit/store/open.ts';
+import { isPostgres, openStore } from '@parley/kit/store/open.ts';
 import { type Cluster, joinCluster } from '@parley/platform/nodes/cluster.ts';
 import { toLogLevel } from '@parley/platform/nodes/log-levels.ts';
 import type { PlannedNode } from '@parley/platform/nodes/plan.ts';
@@ -41,8 +41,6 @@ export type RunningServer = AsyncDisposable & {
   readonly ended: Promise<void>;
 };
 
-const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
-
 /** Starts the server; resolves when its nodes are being started. */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const { settings, log } = options;
@@ -51,7 +49,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
   const sockets = stack.use(createSockets(!settings.one_process));
-  const isShared = POSTGRES_URL.test(settings['storage.url']);
+  const isShared = isPostgres(settings['storage.url']);
   const installation = createInstallation({
     ...options,
     server: settings.server || hostname(),
